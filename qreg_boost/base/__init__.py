@@ -1,0 +1,1 @@
+"""The ground floor that every model family stands on."""

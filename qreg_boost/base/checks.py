@@ -1,0 +1,166 @@
+"""Checks of what a caller passes, and the wording of every message.
+
+A message says what is wrong, what was found, what is allowed and what to do. Errors that a caller can mend derive from
+`InputError`, itself a ``ValueError``; the command line turns exactly these into one line and exit code 2.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+
+class InputError(ValueError):
+    """What was passed cannot be used; the message says what to pass instead."""
+
+
+class FormulaError(InputError):
+    """A formula that cannot be read, or that names what is not in the data."""
+
+
+class NotDefinedError(InputError, AttributeError):
+    """A quantity without meaning for this fit; the message names what to ask instead."""
+
+
+class FileFormatError(InputError):
+    """A file that is damaged, foreign, or written by a newer version."""
+
+
+class MissingDependencyError(InputError, ImportError):
+    """An optional package, or R, is not there; the message says how to get it."""
+
+
+class ConvergenceWarning(UserWarning):
+    """A fit that ended before it was done; the message gives the figure reached."""
+
+
+class BoundWarning(UserWarning):
+    """A best value that lies at the edge of what was searched."""
+
+
+class CrossingWarning(UserWarning):
+    """Predicted quantiles that cross."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return " Did you mean 'x'?" for the known name closest to `name`, or an empty string."""
+    found = difflib.get_close_matches(str(name), [str(k) for k in known], n=1, cutoff=0.6)
+    return f" Did you mean {found[0]!r}?" if found else ""
+
+
+def listed(names: Iterable[object], most: int = 12) -> str:
+    """Return names joined by commas, the tail counted rather than shown."""
+    names = [str(name) for name in names]
+    if len(names) <= most:
+        return ", ".join(names)
+    return ", ".join(names[:most]) + f", ... ({len(names) - most} more)"
+
+
+def check_tau(tau: Any) -> float:
+    """Return `tau` as a float strictly between 0 and 1.
+
+    >>> check_tau(0.5)
+    0.5
+    """
+    if isinstance(tau, bool) or not isinstance(tau, Real):
+        raise InputError(f"`tau` must be a number strictly between 0 and 1; got {tau!r}.")
+    value = float(tau)
+    if 0.0 < value < 1.0:
+        return value
+    hint = f" For the {_ordinal(value)} percentile write tau={value / 100:.4g}." if 1.0 < value < 100.0 else ""
+    raise InputError(f"`tau` must lie strictly between 0 and 1; got {tau!r}.{hint}")
+
+
+def _ordinal(value: float) -> str:
+    if value != int(value):
+        return f"{value:g}th"
+    number = int(value)
+    ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def check_count(value: Any, name: str, least: int = 0, advice: str = "") -> int:
+    """Return `value` as an int of at least `least`; whole floats are taken."""
+    whole = isinstance(value, Integral) or (isinstance(value, Real) and math.isfinite(value) and value == int(value))
+    if isinstance(value, (bool, np.bool_)) or not whole or int(value) < least:
+        raise InputError(f"`{name}` must be a whole number of at least {least}; got {value!r}.{advice}")
+    return int(value)
+
+
+def check_positive(value: Any, name: str, most: float = math.inf, advice: str = "") -> float:
+    """Return `value` as a finite float above 0 and at most `most`."""
+    good = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value) and 0.0 < value <= most
+    if not good:
+        bound = "" if most == math.inf else f" and at most {most:g}"
+        raise InputError(f"`{name}` must be a number above 0{bound}; got {value!r}.{advice}")
+    return float(value)
+
+
+def check_choice(value: Any, name: str, allowed: Iterable[str]) -> str:
+    """Return `value` if it is one of `allowed`."""
+    allowed = list(allowed)
+    if not isinstance(value, str) or value not in allowed:
+        hint = nearest(value, allowed) if isinstance(value, str) else ""
+        choices = ", ".join(repr(a) for a in allowed)
+        raise InputError(f"`{name}` must be one of {choices}; got {value!r}.{hint}")
+    return value
+
+
+def check_bool(value: Any, name: str) -> bool:
+    """Return `value` if it is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"`{name}` must be True or False; got {value!r}.")
+    return bool(value)
+
+
+def check_weights(weights: Any, n: int, name: str = "weights") -> np.ndarray:
+    """Return weights as (n,) float64: finite, none negative, not all zero."""
+    array = _real_vector(weights, n, name)
+    if np.isnan(array).any():
+        raise InputError(f"`{name}` has {int(np.isnan(array).sum())} missing values; give every row a weight, 0 to leave it out.")
+    if not np.isfinite(array).all():
+        raise InputError(f"`{name}` has infinite values; weights must be finite numbers of at least 0.")
+    if (array < 0).any():
+        row = int(np.flatnonzero(array < 0)[0])
+        raise InputError(
+            f"`{name}` must not be negative; found {int((array < 0).sum())} negative values, the first {array[row]:g} in row {row}."
+        )
+    if n and not (array > 0).any():
+        raise InputError(f"`{name}` are all zero; at least one row needs a weight above 0.")
+    return array
+
+
+def check_offset(offset: Any, n: int, name: str = "offset") -> np.ndarray:
+    """Return an offset as (n,) float64 in units of y, finite."""
+    array = _real_vector(offset, n, name)
+    if not np.isfinite(array).all():
+        raise InputError(f"`{name}` must be finite; found {int((~np.isfinite(array)).sum())} missing or infinite values.")
+    return array
+
+
+def _real_vector(values: Any, n: int, name: str) -> np.ndarray:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"`{name}` must be numbers; got {type(values).__name__}.") from None
+    if array.ndim != 1:
+        raise InputError(f"`{name}` must be one value per row (shape ({n},)); got shape {array.shape}.")
+    if len(array) != n:
+        raise InputError(f"`{name}` must have one value per row: {n} rows, but {len(array)} values.")
+    return array
+
+
+def check_finite(values: np.ndarray, what: str) -> None:
+    """Refuse infinite values; `what` names the column or variable."""
+    bad = np.isinf(values)
+    if bad.any():
+        row = int(np.flatnonzero(bad.reshape(len(values), -1).any(axis=1))[0])
+        raise InputError(
+            f"{what} has {int(bad.sum())} infinite values, the first in row {row}. "
+            "Replace them by missing values to drop those rows, or by finite numbers."
+        )
