@@ -2,4 +2,8 @@
 
 from __future__ import annotations
 
+from qreg_boost import datasets
+
 __version__ = "0.1.0"
+
+__all__ = ["__version__", "datasets"]
