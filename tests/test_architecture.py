@@ -1,7 +1,7 @@
 """The shape of the house, read from the source: imports go down only, one door per dependency, files stay short.
 
-Rooms of a wing are ranked model > results > numerics; wings do not import each other but for the edges listed here; every
-wing stands on `base`.
+Rooms of a wing are ranked model > results > numerics; wings do not import each other but for the edges listed here;
+every wing stands on `base`.
 """
 
 from __future__ import annotations
