@@ -1,0 +1,11 @@
+"""R from Python: what is there, `rq` on a pandas frame, and a fit checked against R.
+
+Importing this module starts nothing: rpy2 is imported, and R started, when a function first needs them.
+"""
+
+from qreg_boost.r.compare import Comparison, compare
+from qreg_boost.r.installation import Availability, available
+from qreg_boost.r.quantreg import RQResults, rq
+from qreg_boost.r.session import RError, RWarning
+
+__all__ = ["Availability", "Comparison", "RError", "RQResults", "RWarning", "available", "compare", "rq"]
