@@ -125,7 +125,7 @@ def _triangle(X: np.ndarray, scale: np.ndarray, roots: np.ndarray | None) -> np.
     p = X.shape[1]
     triangle = np.empty((0, p))
     for block in _blocks(X, scale, roots, max(_BLOCK // p, 4 * p)):
-        triangle = np.linalg.qr(np.vstack([triangle, block]), mode="r")
+        triangle = np.asarray(np.linalg.qr(np.vstack([triangle, block]), mode="r"))
     return triangle
 
 

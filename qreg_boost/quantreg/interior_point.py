@@ -1,32 +1,30 @@
 """Quantile regression by the Frisch-Newton interior point method, finished at an exact vertex.
 
-The problem is min over b of sum_i w_i rho_tau(y_i - x_i'b); in the weighted rows z_i, c_i it is the linear programme of
-`vertex`. Barrier and Newton equations follow Portnoy & Koenker (1997), section 3, with Mehrotra's (1992) predictor and
-corrector.
+The problem is min over b of sum_i w_i rho_tau(y_i - x_i'b) (Koenker 2005, section 6.4). `frisch_newton` holds the
+Newton steps, `vertex` the way from a nearly optimal point to an exact one with its certificate.
 
 References
 ----------
-Portnoy, S. and Koenker, R. (1997). The Gaussian hare and the Laplacian tortoise. Statistical Science 12, 279-300.
-Mehrotra, S. (1992). On the implementation of a primal-dual interior point method. SIAM J. Optimization 2, 575-601.
-Koenker, R. (2005). Quantile Regression. Cambridge University Press, section 6.4.
+Koenker, R. (2005). Quantile Regression. Cambridge University Press.
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from qreg_boost.base.checks import ConvergenceWarning, InputError, check_count, check_finite, check_tau, check_weights
 from qreg_boost.base.rank import column_basis
+from qreg_boost.quantreg.frisch_newton import Iterate
 from qreg_boost.quantreg.solution import Solution, Status, check_loss
-from qreg_boost.quantreg.vertex import Vertex, find_vertex
+from qreg_boost.quantreg.vertex import find_vertex
 
 _EPS = float(np.finfo(float).eps)
-# Values per block of rows in the Gram matrix: fits in a core's second-level cache.
-_BLOCK = 1 << 15
+# Values per block of rows where a whole copy of the design would be too much.
+_BLOCK = 1 << 16
 # Entries of the design up to which HiGHS is tried when the method stops early (some seconds).
 _HIGHS_MOST = 2_000_000
 
@@ -96,10 +94,11 @@ def interior_point(
     loss = problem.loss(outcome.b, tau)
     gap = outcome.gap if loss > 0 else 0.0
     if not outcome.status.optimal:
-        warnings.warn(f"Quantile regression at tau={tau:g}: {outcome.status.value} Gap reached: {gap:.3g}.",
-                      ConvergenceWarning, stacklevel=2)
+        message = f"Quantile regression at tau={tau:g}: {outcome.status.value} Gap reached: {gap:.3g}."
+        warnings.warn(message, ConvergenceWarning, stacklevel=2)
     dropped = np.setdiff1d(np.arange(p), problem.columns)
-    return Solution(coef, loss, gap, outcome.iterations, outcome.status, dropped, a, rows[outcome.basis], outcome.unique)
+    basis = rows[outcome.basis]
+    return Solution(coef, loss, gap, outcome.iterations, outcome.status, dropped, a, basis, outcome.unique)
 
 
 def _checked(X: Any, y: Any, tau: float, weights: Any) -> tuple[np.ndarray, np.ndarray, float, np.ndarray | None]:
@@ -108,7 +107,8 @@ def _checked(X: Any, y: Any, tau: float, weights: Any) -> tuple[np.ndarray, np.n
     y = np.asarray(y, dtype=np.float64)
     if X.ndim != 2 or y.ndim != 1 or len(X) != len(y):
         raise InputError(
-            f"`X` must have shape (n, p) and `y` shape (n,); got {X.shape} and {y.shape}. Give one row of `X` per value of `y`."
+            f"`X` must have shape (n, p) and `y` shape (n,); got {X.shape} and {y.shape}. "
+            "Give one row of `X` per value of `y`."
         )
     for values, name in ((X, "`X`"), (y, "`y`")):
         check_finite(values, name)
@@ -169,7 +169,9 @@ class _Problem:
 
         The second part is the error of the coefficients themselves, which is relative to the largest of them.
         """
-        terms = self.weighted(np.abs(self.y) + np.abs(self.X) @ np.abs(b))
+        rows = max(_BLOCK // max(len(b), 1), 1)
+        sizes = [np.abs(self.X[i : i + rows]) @ np.abs(b) for i in range(0, len(self.y), rows)]
+        terms = self.weighted(np.abs(self.y) + np.concatenate([np.empty(0), *sizes]))
         size = float(np.linalg.norm(self.R @ b)) + np.sqrt(len(self.y)) * self.spread
         return 8.0 * _EPS * (terms + np.sqrt(np.einsum("ij,ij->i", self.Z, self.Z)) * size)
 
@@ -181,146 +183,71 @@ class _Problem:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """Where the iteration ended: coefficients b (k,), dual a (n,), relative gap, status."""
+    """Where the iteration ended: coefficients b (k,), dual a (n,), relative gap, steps, status, basic rows."""
 
     b: np.ndarray
     a: np.ndarray
     gap: float
     iterations: int
     status: Status
-    basis: np.ndarray
-    unique: bool
-
-    @classmethod
-    def of_vertex(cls, problem: _Problem, b: np.ndarray, vertex: Vertex, iterations: int, status: Status) -> _Outcome:
-        b = b + problem.coefficients(vertex.g)
-        return cls(b, vertex.a, vertex.gap, iterations, status, vertex.basis, vertex.unique)
+    basis: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    unique: bool = False
 
 
 def _solve(problem: _Problem, tau: float, tol: float, max_iter: int) -> _Outcome:
-    """Return the outcome for one tau: least squares, Newton steps, vertex; HiGHS if they fail."""
+    """Return the outcome for one tau: Newton steps from least squares, then a vertex; HiGHS if they fail."""
     n, k = problem.Z.shape
-    nothing = np.empty(0, dtype=np.intp)
     b = problem.start
     c = problem.residuals(b)
     rounding = problem.rounding(b)
+    neutral = np.full(n, 1.0 - tau)
     if (np.abs(c) <= rounding).all():
-        return _Outcome(b, np.full(n, 1.0 - tau), 0.0, 0, Status.OPTIMAL, nothing, True)
+        perfect = _Outcome(b, neutral, 0.0, 0, Status.OPTIMAL, unique=True)
+        vertex = find_vertex(problem.Z, c, tau, neutral, rounding) if k else None
+        return perfect if vertex is None else replace(perfect, basis=vertex.basis)
     if k == 0:
-        return _Outcome(b, np.where(c == 0, 1.0 - tau, c > 0), 0.0, 0, Status.OPTIMAL, nothing, True)
-    point = _Point.start(problem.Z, c, tau)
-    tried = min(1e-5, max(1e-9, 10.0 / n**2)) * 10.0
-    while point.iterations < max_iter:
-        point.step()
+        return _Outcome(b, np.where(c == 0, neutral, c > 0), 0.0, 0, Status.OPTIMAL, unique=True)
+    point = Iterate(problem.Z, c, tau)
+    # A vertex can be read off once the barrier is below the squared spacing of the residuals, about (spread / n)^2.
+    worth_trying = min(1e-5, max(1e-9, 10.0 / n**2))
+    gap = point.gap()
+    while point.steps < max_iter and gap > _EPS and point.step():
         gap = point.gap()
-        if not np.isfinite(gap):
-            break
-        if gap > 0.1 * tried:
-            continue
-        tried = gap
-        b = b + problem.coefficients(point.g)
-        point.recentre(problem.residuals(b))
-        vertex = find_vertex(problem.Z, point.c, tau, point.a, problem.rounding(b))
-        if vertex is not None and vertex.gap <= tol:
-            return _Outcome.of_vertex(problem, b, vertex, point.iterations, Status.OPTIMAL)
-        if gap < _EPS:
-            break
+        if gap <= worth_trying:
+            worth_trying = 0.1 * gap
+            b = b + problem.coefficients(point.g)
+            point.recentre(problem.residuals(b))
+            found = _vertex_outcome(problem, tau, tol, _Outcome(b, point.a, gap, point.steps, Status.OPTIMAL))
+            if found is not None:
+                return found
     b = b + problem.coefficients(point.g)
-    a, gap = point.a, gap if gap >= 0 else np.inf
-    status = Status.OPTIMAL if gap <= tol else Status.STOPPED
-    return _Outcome(b, a, gap, point.iterations, status, nothing, False)
+    reached = _Outcome(b, point.a, gap, point.steps, Status.WITHIN_TOLERANCE if gap <= tol else Status.STOPPED)
+    rescued = _by_highs(problem, tau, tol, reached) if problem.Z.size <= _HIGHS_MOST else None
+    return reached if rescued is None else rescued
 
 
-class _Point:
-    """The iterate: g (k,), dual a and s = 1 - a (n,), multipliers u and v (n,) with c - Z g = u - v.
-
-    Optimal where u s = 0 and v a = 0 in every row.
-    """
-
-    def __init__(self, Z: np.ndarray, c: np.ndarray, tau: float) -> None:
-        self.Z, self.c, self.tau, self.iterations = Z, c, tau, 0
-
-    @classmethod
-    def start(cls, Z: np.ndarray, c: np.ndarray, tau: float) -> _Point:
-        """Return a feasible point: g = 0, all a = 1 - tau."""
-        self = cls(Z, c, tau)
-        n, k = Z.shape
-        self.g = np.zeros(k)
-        self.a, self.s = np.full(n, 1.0 - tau), np.full(n, tau)
-        slack = 0.1 * np.mean(np.abs(c))
-        self.u, self.v = np.maximum(c, 0.0) + slack, np.maximum(-c, 0.0) + slack
-        return self
-
-    def recentre(self, c: np.ndarray) -> None:
-        """Go on from residuals computed afresh at the present coefficients."""
-        self.c, self.g = c, np.zeros(len(self.g))
-
-    def complementarity(self) -> float:
-        return float(self.u @ self.s + self.v @ self.a)
-
-    def gap(self) -> float:
-        """Return the duality gap over the loss."""
-        return self.complementarity() / max(check_loss(self.c - self.Z @ self.g, self.tau), 1e-300)
-
-    def step(self) -> None:
-        """Take one step of Mehrotra's predictor and corrector."""
-        from scipy.linalg import cho_solve
-
-        Z, a, s, u, v = self.Z, self.a, self.s, self.u, self.v
-        us, va = u / s, v / a
-        q = 1.0 / (us + va)
-        r = self.c - Z @ self.g
-        lack = (1.0 - self.tau - a) @ Z
-        factor = _factor(_gram(Z, np.sqrt(q)))
-        # Predictor: aim at a barrier of 0.
-        dg = cho_solve(factor, (q * r) @ Z - lack, check_finite=False)
-        da = q * (r - Z @ dg)
-        du, dv = us * da - u, -va * da - v
-        along, back = _reach(a, s, da), _reach_down(u, du, v, dv)
-        mu = self.complementarity()
-        ahead = float((a + along * da) @ (v + back * dv) + (s - along * da) @ (u + back * du))
-        barrier = (ahead / mu) ** 3 * mu / (2 * len(a))
-        # Corrector: second-order terms of the predictor, barrier above 0.
-        to_u, to_v = (barrier + da * du) / s, (barrier - da * dv) / a
-        target = r - to_u + to_v
-        dg = cho_solve(factor, (q * target) @ Z - lack, check_finite=False)
-        da = q * (target - Z @ dg)
-        du, dv = to_u - u + us * da, to_v - v - va * da
-        along, back = _reach(a, s, da), _reach_down(u, du, v, dv)
-        self.a, self.s = a + along * da, s - along * da
-        self.g, self.u, self.v = self.g + back * dg, u + back * du, v + back * dv
-        self.iterations += 1
+def _vertex_outcome(problem: _Problem, tau: float, tol: float, near: _Outcome) -> _Outcome | None:
+    """Return the vertex near an outcome if its certificate holds."""
+    vertex = find_vertex(problem.Z, problem.residuals(near.b), tau, near.a, problem.rounding(near.b))
+    if vertex is None or not vertex.gap <= tol:
+        return None
+    b = near.b + problem.coefficients(vertex.g)
+    return replace(near, b=b, a=vertex.a, gap=vertex.gap, basis=vertex.basis, unique=vertex.unique)
 
 
-def _gram(Z: np.ndarray, roots: np.ndarray) -> np.ndarray:
-    """Return Z' diag(roots^2) Z, block after block of rows."""
-    k = Z.shape[1]
-    gram = np.zeros((k, k))
-    rows = max(_BLOCK // k, k)
-    for start in range(0, len(Z), rows):
-        block = Z[start : start + rows] * roots[start : start + rows, None]
-        gram += block.T @ block
-    return gram
+def _by_highs(problem: _Problem, tau: float, tol: float, reached: _Outcome) -> _Outcome | None:
+    """Return the certified vertex that HiGHS leads to from where the method stopped, or None."""
+    from scipy.optimize import linprog
 
-
-def _factor(gram: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Return the Cholesky factor; a matrix singular to rounding (a flat optimum, late) gets the least ridge that helps."""
-    from scipy.linalg import cho_factor
-
-    ridge = 0.0
-    while ridge < 1.0:
-        try:
-            return cho_factor(gram + ridge * np.max(np.diag(gram)) * np.eye(len(gram)), check_finite=False)
-        except np.linalg.LinAlgError:
-            ridge = max(1e-14, 100.0 * ridge)
-    raise FloatingPointError("The Newton equations lost all digits.")
-
-
-def _reach(a: np.ndarray, s: np.ndarray, da: np.ndarray) -> float:
-    """Return the step, at most 1, that keeps a and s = 1 - a above 0."""
-    return min(1.0, 0.99995 / max(float(np.max(-da / a)), float(np.max(da / s)), 1e-300))
-
-
-def _reach_down(u: np.ndarray, du: np.ndarray, v: np.ndarray, dv: np.ndarray) -> float:
-    """Return the step, at most 1, that keeps u and v above 0."""
-    return min(1.0, 0.99995 / max(float(np.max(-du / u)), float(np.max(-dv / v)), 1e-300))
+    c = problem.residuals(reached.b)
+    size = float(np.mean(np.abs(c)))
+    lengths = np.linalg.norm(problem.Z, axis=0)
+    Z = problem.Z / lengths
+    need = (1.0 - tau) * Z.sum(axis=0)
+    tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    found = linprog(-c / size, A_eq=Z.T, b_eq=need, bounds=(0, 1), method="highs-ds", options=tight)
+    if found.x is None or found.status != 0:
+        return None
+    b = reached.b - problem.coefficients(found.eqlin.marginals * size / lengths)
+    near = replace(reached, b=b, a=np.clip(found.x, 0.0, 1.0), status=Status.OPTIMAL_BY_HIGHS)
+    return _vertex_outcome(problem, tau, tol, near)

@@ -16,6 +16,10 @@ class Status(Enum):
         "Optimal: a vertex, certified by a dual solution. The interior point method stopped short of it, and the "
         "simplex method of scipy's HiGHS supplied the start."
     )
+    WITHIN_TOLERANCE = (
+        "Optimal to the tolerance, though no vertex was certified: the check loss is accurate to `duality_gap`, the "
+        "coefficients to about its root. Raise `max_iter` for more."
+    )
     STOPPED = (
         "Stopped before the optimum was certified: see `duality_gap` for how far the check loss may lie above the "
         "least. Raise `max_iter`, or look for columns or weights whose sizes differ by more than a factor of 1e12."
@@ -49,9 +53,10 @@ class Solution:
         Dual solution in [0, 1]: 1 where the residual is positive, 0 where it is negative, and
         X'(w (a - (1 - tau))) = 0. It is 1 - tau in rows of weight 0, which take no part.
     basis : (k,) int array
-        Rows whose residual is 0 and which determine the k = p - d coefficients; empty if the solver stopped early.
+        Rows whose residual is 0 and which determine the k = p - d coefficients; empty if no vertex was certified.
     unique : bool
-        True if no other coefficients (of the kept columns) reach the objective; False if others do.
+        True if no other coefficients (of the kept columns) reach the objective; False if others do, or if no vertex
+        was certified.
     """
 
     coef: np.ndarray

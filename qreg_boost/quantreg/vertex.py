@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qreg_boost.quantreg.solution import check_loss
-
 # A row's dual value counts as strictly inside (0, 1) from here on.
 _INSIDE = 1e-8
 
@@ -135,8 +133,8 @@ def _certify(
         dual = np.where(zero, a, r > 0)
         _spread(Z, dual, tau, np.flatnonzero(zero))
         beyond = rows.complete(dual, tau)
-    # A dual solution out of bounds by `beyond` is feasible once a - (1 - tau) is shrunk by 1 + beyond / min(tau, 1 - tau);
-    # the bound on the loss shrinks by as much, and is otherwise the loss itself, a being 1 or 0 off the zeros.
+    # A dual solution out of bounds by `beyond` is feasible once a - (1 - tau) is shrunk by the factor
+    # 1 + beyond / min(tau, 1 - tau); its value, the loss itself as a is 1 or 0 off the zeros, shrinks by as much.
     gap = beyond / min(tau, 1.0 - tau) if r.any() else 0.0
     np.clip(dual, 0.0, 1.0, out=dual)
     return Vertex(g, basis, dual, gap, _is_unique(Z, dual, zero, basis))
@@ -173,7 +171,7 @@ class _BasicRows:
 
 
 def _spread(Z: np.ndarray, dual: np.ndarray, tau: float, zero: np.ndarray) -> None:
-    """Change the entries `zero` of `dual` so that Z'a = (1 - tau) Z'1, each by little against its distance from 0 and 1."""
+    """Change the entries `zero` of `dual` towards Z'a = (1 - tau) Z'1, each by little against its room in [0, 1]."""
     for _ in range(2):
         dual[zero] = np.clip(dual[zero], 0.0, 1.0)
         inside = np.minimum(dual[zero], 1.0 - dual[zero])
