@@ -38,7 +38,7 @@ REACHED_INSIDE_METHODS = {"plots", "r"}
 
 # One door per dependency: which modules may import it, as prefixes of their dotted names.
 DOORS = {
-    "patsy": ("base.design", "base.transforms", "base.formula", "base.reader", "base.encoder"),
+    "patsy": ("base.patsy_door",),
     "cvxopt": ("kernel.box_qp",),
     "matplotlib": ("plots",),
     "rpy2": ("r",),
