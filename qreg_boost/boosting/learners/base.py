@@ -1,0 +1,102 @@
+"""What the boosting loop asks of a base learner.
+
+A learner lives three lives: a description (`Learner`), the description prepared with predictors and weights (`PreparedLearner`), and one
+fitted `Update`. Ties follow one rule in every learner and every loop: scores within `TIE` of the best, relative, are equal and the first
+learner wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from qreg_boost.boosting.path import BoostPath
+
+TIE = 1e-10
+"""Scores (reductions of squared error) this close, relative to the best, count as equal."""
+
+
+@dataclass(frozen=True)
+class Update:
+    """One least-squares fit to the negative gradient.
+
+    Attributes
+    ----------
+    learner : int
+        Position of the learner chosen.
+    level : float
+        What is added to every row.
+    slopes : ndarray (k,)
+        Slopes on the learner's k columns, each measured from its centre.
+    fitted : ndarray (n,)
+        Values on the training rows, in units of the negative gradient.
+    """
+
+    learner: int
+    level: float
+    slopes: np.ndarray
+    fitted: np.ndarray
+
+
+@dataclass(frozen=True)
+class Predictors:
+    """What a learner is prepared with.
+
+    Attributes
+    ----------
+    X : ndarray (n, p)
+        Rows with weight above 0, C-contiguous.
+    weights : ndarray (n,)
+        All above 0.
+    blocks : ndarray (b + 1,)
+        Term k owns columns ``blocks[k]:blocks[k + 1]``.
+    terms, columns : tuple of str
+        b and p names.
+    intercept : bool
+        Whether the model has an intercept.
+    row_mean : ndarray (p,) or None
+        Plain mean of all rows, those of weight 0 included.
+    """
+
+    X: np.ndarray
+    weights: np.ndarray
+    blocks: np.ndarray
+    terms: tuple[str, ...]
+    columns: tuple[str, ...]
+    intercept: bool
+    row_mean: np.ndarray | None = None
+
+
+class PreparedLearner(Protocol):
+    """A learner that knows the training rows and weights."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name of each learner to choose from."""
+
+    @property
+    def usable(self) -> bool:
+        """Whether any learner can move the fit."""
+
+    def update(self, u: np.ndarray) -> Update:
+        """Return the weighted least-squares fit to u (n,) of the best learner."""
+
+    def path(
+        self, start: float, updates: Sequence[Update], gammas: Sequence[float], risks: Sequence[float], status: str
+    ) -> BoostPath:
+        """Return the record of a run: `updates` times `gammas`."""
+
+
+class Learner(Protocol):
+    """A description of base learners, free of data."""
+
+    @property
+    def name(self) -> str:
+        """The name that the option `learner` takes."""
+
+    def prepare(self, data: Predictors) -> PreparedLearner:
+        """Return the learner ready for these rows."""

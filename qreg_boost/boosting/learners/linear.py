@@ -1,0 +1,245 @@
+"""Linear base learners: one per term with an intercept of its own (the paper), or one per column (mboost's glmboost).
+
+Both are the same arithmetic. A block of columns, measured from its centre, has weighted Gram matrix G; with c = X'Wu the best fit of the
+block has slopes G^-1 c and reduces the squared error by c' G^-1 c. For one column that is c^2 / G.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qreg_boost.base.checks import check_choice
+from qreg_boost.base.rank import independent_columns
+from qreg_boost.boosting.learners.base import TIE, Predictors, Update
+from qreg_boost.boosting.path import BoostPath
+
+if TYPE_CHECKING:
+    from qreg_boost.boosting.moments import Moments
+
+
+@dataclass(frozen=True)
+class LinearBlocks:
+    """Linear learners prepared with the rows; serves the general loop and the sign-flip loop alike.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Learner names, the intercept first where it is a learner of its own.
+    X : ndarray (n, p)
+        Predictors of the rows with weight above 0.
+    weights : ndarray (n,)
+    blocks : ndarray (b + 1,)
+        Block k owns columns ``blocks[k]:blocks[k + 1]``.
+    centre : ndarray (p,)
+        What each column is measured from, in units of the column.
+    spread : ndarray (p,)
+        Weighted root mean square of each column about its centre.
+    inverse : ndarray (p,)
+        1 over the sum of squares of each column; 0 in blocks of several columns.
+    factor : ndarray (sum of squared block sizes,)
+        For blocks of several columns T, row by row, with T T' = G^-1 on the columns kept; unused entries are 0.
+    factor_at : ndarray (b + 1,)
+        Where each block's T begins.
+    allowed : ndarray (b,) of bool
+        False for blocks that are constant.
+    imbalance : ndarray (p,)
+        Weighted sum of each column about its centre; 0 where the centre is the weighted mean.
+    moves_level : bool
+        Whether each update also carries the mean of u.
+    intercept_learner : bool
+        Whether the mean of u is a learner of its own, number 0.
+    """
+
+    names: tuple[str, ...]
+    X: np.ndarray
+    weights: np.ndarray
+    blocks: np.ndarray
+    centre: np.ndarray
+    spread: np.ndarray
+    inverse: np.ndarray
+    factor: np.ndarray
+    factor_at: np.ndarray
+    allowed: np.ndarray
+    imbalance: np.ndarray
+    moves_level: bool
+    intercept_learner: bool
+
+    @property
+    def usable(self) -> bool:
+        """Whether any block can be chosen; without one the fit is the start alone."""
+        return bool(self.allowed.any())
+
+    def block_factor(self, k: int) -> np.ndarray:
+        """Return T (m, m) of block k of m columns."""
+        size = self.blocks[k + 1] - self.blocks[k]
+        return self.factor[self.factor_at[k] : self.factor_at[k + 1]].reshape(size, size)
+
+    def scores(self, total: float, c: np.ndarray) -> np.ndarray:
+        """Return the reduction of squared error by each learner, given total = sum w u and c = X'Wu (p,) about the centres."""
+        values = np.full(len(self.allowed), -1.0)
+        single = np.diff(self.blocks) == 1
+        first = self.blocks[:-1][single]
+        values[single] = c[first] ** 2 * self.inverse[first]
+        for k in np.flatnonzero(~single):
+            part = self.block_factor(k).T @ c[self.blocks[k] : self.blocks[k + 1]]
+            values[k] = part @ part
+        values[~self.allowed] = -1.0
+        if self.intercept_learner:
+            return np.concatenate(([total * total / self.weights.sum()], values))
+        return values
+
+    def update(self, u: np.ndarray) -> Update:
+        """Return the weighted least-squares fit to u (n,) of the learner that reduces the squared error most."""
+        wu = self.weights * u
+        total = float(wu.sum())
+        c = (self.X - self.centre).T @ wu
+        scores = self.scores(total, c)
+        chosen = int(np.argmax(scores >= scores.max() * (1.0 - TIE)))
+        level = total / float(self.weights.sum()) if self.moves_level or (self.intercept_learner and chosen == 0) else 0.0
+        block = chosen - self.intercept_learner
+        if block < 0:
+            return Update(chosen, level, np.empty(0), np.full(len(u), level))
+        part = slice(self.blocks[block], self.blocks[block + 1])
+        if part.stop - part.start == 1:
+            slopes = c[part] * self.inverse[part]
+            fitted = level + slopes[0] * (self.X[:, part.start] - self.centre[part.start])
+        else:
+            factor = self.block_factor(block)
+            slopes = factor @ (factor.T @ c[part])
+            fitted = level + (self.X[:, part] - self.centre[part]) @ slopes
+        return Update(chosen, level, slopes, fitted)
+
+    def path(
+        self, start: float, updates: Sequence[Update], gammas: Sequence[float], risks: Sequence[float], status: str
+    ) -> BoostPath:
+        """Return the record of a run of the general loop."""
+        slopes = [gamma * update.slopes for gamma, update in zip(gammas, updates, strict=True)]
+        return BoostPath(
+            names=self.names,
+            blocks=self.blocks,
+            centre=self.centre,
+            intercept_learner=self.intercept_learner,
+            start=start,
+            selected=np.array([update.learner for update in updates], dtype=np.int32),
+            levels=np.array([gamma * update.level for gamma, update in zip(gammas, updates, strict=True)]),
+            slopes=np.concatenate(slopes) if slopes else np.empty(0),
+            risks=np.array(risks),
+            status=status,
+        )
+
+
+@dataclass(frozen=True)
+class Linear:
+    """One linear learner per term, all its columns and an intercept together: the QBR of Zheng (2012).
+
+    >>> Linear().name
+    'linear'
+    """
+
+    @property
+    def name(self) -> str:
+        """The name that the option `learner` takes."""
+        return "linear"
+
+    def prepare(self, data: Predictors) -> LinearBlocks:
+        """Return one learner per term."""
+        moments = _moments(data)
+        if not data.intercept:
+            moments = moments.about(np.zeros(data.X.shape[1]))
+        return _blocks(data, data.blocks, data.terms, moments, moves_level=data.intercept, intercept_learner=False)
+
+
+@dataclass(frozen=True)
+class Componentwise:
+    """One linear learner per design column, centred and without intercept, and the intercept as a learner of its own.
+
+    Parameters
+    ----------
+    center : {"weighted", "rows"}
+        Columns are measured from their weighted mean, so that integer weights equal repeated rows; or from the plain mean of all
+        rows, those of weight 0 included, as mboost's glmboost does.
+
+    >>> Componentwise().name
+    'componentwise'
+    """
+
+    center: str = "weighted"
+
+    def __post_init__(self) -> None:
+        check_choice(self.center, "center", ("weighted", "rows"))
+
+    @property
+    def name(self) -> str:
+        """The name that the option `learner` takes."""
+        return "componentwise"
+
+    def prepare(self, data: Predictors) -> LinearBlocks:
+        """Return one learner per column, after the intercept's if the model has one."""
+        moments = _moments(data)
+        names = data.columns
+        if not data.intercept:
+            moments = moments.about(np.zeros(data.X.shape[1]))
+        else:
+            names = ("Intercept", *names)
+            if self.center == "rows" and data.row_mean is not None:
+                moments = moments.about(data.row_mean)
+        single = np.arange(data.X.shape[1] + 1)
+        return _blocks(data, single, names, moments, moves_level=False, intercept_learner=data.intercept)
+
+
+def _moments(data: Predictors) -> Moments:
+    from qreg_boost.boosting.moments import column_moments  # compiled: only once a fit needs it
+
+    return column_moments(data.X, data.weights)
+
+
+def _blocks(
+    data: Predictors,
+    blocks: np.ndarray,
+    names: tuple[str, ...],
+    moments: Moments,
+    moves_level: bool,
+    intercept_learner: bool,
+) -> LinearBlocks:
+    sizes = np.diff(blocks)
+    varies = moments.varies
+    allowed = np.array([bool(varies[blocks[k] : blocks[k + 1]].any()) for k in range(len(sizes))], dtype=bool)
+    single = np.zeros(data.X.shape[1], dtype=bool)
+    single[blocks[:-1][sizes == 1]] = True
+    inverse = np.where(varies & single, 1.0 / np.where(varies, moments.squares, 1.0), 0.0)
+    factor_sizes = np.where(sizes > 1, sizes**2, 0)
+    factor_at = np.concatenate(([0], np.cumsum(factor_sizes))).astype(np.int64)
+    factor = np.zeros(int(factor_at[-1]))
+    for k in np.flatnonzero((sizes > 1) & allowed):
+        part = slice(blocks[k], blocks[k + 1])
+        factor[factor_at[k] : factor_at[k + 1]] = _gram_factor(data.X[:, part], moments.centre[part], data.weights).ravel()
+    return LinearBlocks(
+        names=names,
+        X=data.X,
+        weights=data.weights,
+        blocks=np.asarray(blocks, dtype=np.int64),
+        centre=moments.centre,
+        spread=np.sqrt(moments.squares / data.weights.sum()),
+        inverse=inverse,
+        factor=factor,
+        factor_at=factor_at,
+        allowed=allowed,
+        imbalance=moments.imbalance,
+        moves_level=moves_level,
+        intercept_learner=intercept_learner,
+    )
+
+
+def _gram_factor(X: np.ndarray, centre: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return T (k, k) with T T' = G^-1 on the columns that are independent, left to right; rows of the others are 0."""
+    centred = np.sqrt(weights)[:, None] * (X - centre)
+    kept = independent_columns(centred)
+    scale = np.sqrt((centred[:, kept] ** 2).sum(axis=0))
+    triangle = np.linalg.qr(centred[:, kept] / scale, mode="r")
+    factor = np.zeros((X.shape[1], X.shape[1]))
+    factor[np.ix_(kept, np.arange(len(kept)))] = np.linalg.inv(triangle) / scale[:, None]
+    return factor

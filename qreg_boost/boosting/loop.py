@@ -1,0 +1,74 @@
+"""The boosting loop for any loss and any learner (Friedman 2001; Zheng 2012, Fig. 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from qreg_boost.boosting.learners.base import PreparedLearner, Update
+from qreg_boost.boosting.losses import Loss
+from qreg_boost.boosting.path import BoostPath
+from qreg_boost.boosting.steps import StepRule
+
+Ticker = Callable[[int], None]
+"""Told the number of iterations done since the last call, for a progress bar."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a loop works on; rows of weight 0 are not among them.
+
+    Attributes
+    ----------
+    y : ndarray (n,)
+        Responses less any offset.
+    weights : ndarray (n,)
+        All above 0.
+    loss : Loss
+    learner : PreparedLearner
+    step : StepRule
+        Its unit is that of y over that of the negative gradient.
+    start : float
+        Constant to start from, in units of y.
+    """
+
+    y: np.ndarray
+    weights: np.ndarray
+    loss: Loss
+    learner: PreparedLearner
+    step: StepRule
+    start: float
+
+
+def boost(
+    task: Task, stop: int, fit: np.ndarray | None = None, first: int = 0, tick: Ticker | None = None
+) -> BoostPath:
+    """Return the path of iterations `first` to `stop`, begun from `fit` (n,) or else from the start.
+
+    In each iteration u is the negative gradient at the fit, the learner is fitted to u by least squares, and the fit moves along it by
+    the step; a row that an exact line search puts on the fit gets a residual of exactly 0.
+    """
+    y, weights, loss = task.y, task.weights, task.loss
+    f = np.full(len(y), task.start) if fit is None else fit.copy()
+    updates: list[Update] = []
+    gammas: list[float] = []
+    risks = [loss.risk(y, f, weights)]
+    status = "complete"
+    for m in range(first, stop):
+        update = task.learner.update(loss.negative_gradient(y, f))
+        step = task.step.at(m, loss, y, f, update.fitted, weights)
+        if step.gamma == 0.0:
+            status = f"stalled at iteration {m}"
+            break
+        f += step.gamma * update.fitted
+        if step.row >= 0:
+            f[step.row] = y[step.row]
+        updates.append(update)
+        gammas.append(step.gamma)
+        risks.append(loss.risk(y, f, weights))
+        if tick is not None:
+            tick(1)
+    return task.learner.path(task.start, updates, gammas, risks, status)
+

@@ -1,0 +1,480 @@
+"""The fast loop for the check loss and linear learners: only what changes is computed.
+
+The negative gradient of the check loss takes two values, tau and tau - 1, so c = X'Wu changes from one iteration to the next only by the
+rows whose residual changed sign. And a row far from the fit cannot change sign for a while: since the moment when all rows were last up
+to date (the anchor) the fit of row i has moved by at most ``norm_i * reach``, where norm_i is the length of (1, z_i), z the columns in
+units of their spread, and reach the length of the coefficients' displacement since. Rows with |r_i| above norm_i times a band sleep until
+reach comes near the band. The selections are those of `loop.boost`, the sums equal to rounding.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from qreg_boost.boosting.learners.base import TIE
+from qreg_boost.boosting.learners.linear import LinearBlocks
+from qreg_boost.boosting.loop import Task, Ticker
+from qreg_boost.boosting.losses import FLAT, CheckLoss
+from qreg_boost.boosting.path import BoostPath
+
+CHUNK = 4096
+"""Iterations between two returns to Python."""
+SMALL = 512
+"""Below this many rows none sleep: there is nothing to gain."""
+DRIFT = 4
+"""Sums are taken anew after this many flips per row."""
+WINDOW = 16
+"""Iterations with all rows awake before rows may sleep, to see how fast the fit moves."""
+CLOSE = 1.0 - 1e-6
+"""Rows are woken when reach comes this near the band; covers the rounding of both."""
+
+
+AWAKE_COST = 3.0
+"""What moving one awake row costs, in units of one row of a pass over all."""
+
+
+BLOCK = 128
+"""Rows worked on at a time."""
+
+
+class Rows(NamedTuple):
+    """The rows: y (n,), weights (n,), X (n, p), tau; columns (p, n) holds centred columns once they are `cached` (p,)."""
+
+    y: np.ndarray
+    weights: np.ndarray
+    total: float
+    X: np.ndarray
+    tau: float
+    columns: np.ndarray
+    cached: np.ndarray
+    norms: np.ndarray
+
+
+class Basis(NamedTuple):
+    """The learners: the arrays of `LinearBlocks`; `single` says that every block has one column."""
+
+    blocks: np.ndarray
+    centre: np.ndarray
+    spread: np.ndarray
+    inverse: np.ndarray
+    factor: np.ndarray
+    factor_at: np.ndarray
+    allowed: np.ndarray
+    imbalance: np.ndarray
+    single: bool
+    moves_level: bool
+    intercept_learner: bool
+
+
+class Fit(NamedTuple):
+    """What moves: f (n,), sign (n,) = -1 where f is above y and else 1, c (p,) = X'Wu about the centres, scalars `sums`."""
+
+    f: np.ndarray
+    sign: np.ndarray
+    c: np.ndarray
+    sums: np.ndarray
+
+
+# positions in `Fit.sums`
+WEIGHT_BELOW, RISK, RISK_SUMMED, FLIPS, HAS_NORMS = range(5)
+
+
+class Record(NamedTuple):
+    """What a chunk writes: per iteration the learner, level and risk; slopes one after the other."""
+
+    selected: np.ndarray
+    levels: np.ndarray
+    slopes: np.ndarray
+    risks: np.ndarray
+
+
+def boost_check(
+    task: Task, stop: int, fit: np.ndarray | None = None, first: int = 0, tick: Ticker | None = None
+) -> BoostPath:
+    """Return the path of iterations `first` to `stop` for a task with a `CheckLoss` and `LinearBlocks`; see `loop.boost`."""
+    blocks, loss = task.learner, task.loss
+    assert isinstance(blocks, LinearBlocks) and isinstance(loss, CheckLoss)
+    n, p = blocks.X.shape
+    sizes = np.diff(blocks.blocks)
+    rows = Rows(
+        task.y, task.weights, float(task.weights.sum()), blocks.X, loss.tau,
+        np.empty((p, n)), np.zeros(p, np.bool_), np.empty(n),
+    )  # fmt: skip
+    basis = Basis(
+        blocks.blocks, blocks.centre, blocks.spread, blocks.inverse, blocks.factor, blocks.factor_at, blocks.allowed,
+        blocks.imbalance, bool((sizes == 1).all()), blocks.moves_level, blocks.intercept_learner,
+    )  # fmt: skip
+    f = np.full(n, task.start) if fit is None else fit.copy()
+    moving = Fit(f, np.where(task.y < f, -1.0, 1.0), np.zeros(p), np.zeros(5))
+    _sum_up(rows, basis, moving)
+    parts = [Record(np.empty(0, np.int32), np.empty(0), np.empty(0), moving.sums[RISK : RISK + 1].copy())]
+    done, status = first, "complete"
+    while done < stop and status == "complete":
+        count = min(CHUNK, stop - done)
+        gammas = task.step.schedule(done, done + count)
+        record = Record(
+            np.empty(count, np.int32), np.empty(count), np.empty(count * int(sizes.max(initial=1))), np.empty(count)
+        )
+        line = gammas is None
+        ran, used = _run(rows, basis, moving, np.empty(0) if gammas is None else gammas, line, record)
+        parts.append(
+            Record(record.selected[:ran], record.levels[:ran], record.slopes[:used].copy(), record.risks[:ran])
+        )
+        done += ran
+        if ran < count:
+            status = f"stalled at iteration {done}"
+        if tick is not None:
+            tick(ran)
+    selected, levels, slopes, risks = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return BoostPath(
+        names=blocks.names,
+        blocks=blocks.blocks,
+        centre=blocks.centre,
+        intercept_learner=blocks.intercept_learner,
+        start=task.start,
+        selected=selected,
+        levels=levels,
+        slopes=slopes,
+        risks=risks,
+        status=status,
+    )
+
+
+@njit(cache=True, nogil=True)
+def _sum_up(rows, basis, fit):
+    # c = sum_i w_i u_i (x_i - centre) with u = tau - I(sign < 0), and the risk, from scratch
+    c, f, sign = fit.c, fit.f, fit.sign
+    y, weights, X, centre = rows.y, rows.weights, rows.X, basis.centre
+    below, risk = 0.0, 0.0
+    for j in range(len(c)):
+        c[j] = rows.tau * basis.imbalance[j]
+    for i in range(len(y)):
+        w = weights[i]
+        if sign[i] < 0.0:
+            below += w
+            risk += w * (rows.tau - 1.0) * (y[i] - f[i])
+            x = X[i]
+            for j in range(len(c)):
+                c[j] -= w * (x[j] - centre[j])
+        else:
+            risk += w * rows.tau * (y[i] - f[i])
+    fit.sums[WEIGHT_BELOW] = below
+    fit.sums[RISK] = risk
+    fit.sums[RISK_SUMMED] = risk
+    fit.sums[FLIPS] = 0.0
+
+
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz", "ninf"})
+def _single_scores(c, inverse, scores):
+    best = -1.0
+    for j in range(len(c)):
+        scores[j] = c[j] * c[j] * inverse[j]
+        best = max(best, scores[j])
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _block_scores(c, basis, scores):
+    best = -1.0
+    for k in range(len(scores)):
+        first, size = basis.blocks[k], basis.blocks[k + 1] - basis.blocks[k]
+        score = 0.0
+        if size == 1:
+            score = c[first] * c[first] * basis.inverse[first]
+        else:
+            factor = basis.factor[basis.factor_at[k] : basis.factor_at[k + 1]].reshape(size, size)
+            for a in range(size):
+                part = 0.0
+                for b in range(size):
+                    part += factor[b, a] * c[first + b]
+                score += part * part
+        scores[k] = score
+        best = max(best, score)
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _choose(c, sum_u, total, basis, scores):
+    # the block that reduces the squared error most, the first of equals; -1 is the intercept's learner
+    best = _single_scores(c, basis.inverse, scores) if basis.single else _block_scores(c, basis, scores)
+    if basis.intercept_learner:
+        own = sum_u * sum_u / total
+        if own >= best * (1.0 - TIE):
+            return -1
+    cut = best * (1.0 - TIE)
+    block = 0
+    while not (basis.allowed[block] and scores[block] >= cut):
+        block += 1
+    return block
+
+
+@njit(cache=True, nogil=True)
+def _fit_slopes(c, k, basis, slopes):
+    first, size = basis.blocks[k], basis.blocks[k + 1] - basis.blocks[k]
+    if size == 1:
+        slopes[0] = c[first] * basis.inverse[first]
+        return
+    factor = basis.factor[basis.factor_at[k] : basis.factor_at[k + 1]].reshape(size, size)
+    slopes[:size] = 0.0
+    for a in range(size):
+        part = 0.0
+        for b in range(size):
+            part += factor[b, a] * c[first + b]
+        for b in range(size):
+            slopes[b] += factor[b, a] * part
+
+
+@njit(cache=True, nogil=True)
+def _direction(level, slopes, columns, g):
+    # g_i = level + slopes' (x_i - centre) on the rows of columns (k, n)
+    if len(slopes) == 1:
+        x, slope = columns[0], slopes[0]
+        for i in range(len(g)):
+            g[i] = level + slope * x[i]
+        return
+    g[:] = level
+    for k in range(len(slopes)):
+        x, slope = columns[k], slopes[k]
+        for i in range(len(g)):
+            g[i] += slope * x[i]
+
+
+@njit(cache=True, nogil=True)
+def _advance(y, f, sign, gamma, level, slopes, columns, which):
+    # moves every row, and writes the rows whose sign no longer is that of their residual; returns how many. Blocks that stay in cache;
+    # the product of residual and sign has its sign bit set just where they disagree (0 counts as positive), so bits are or-ed, not compared
+    count, n = 0, len(y)
+    g = np.empty(BLOCK)
+    agreement = np.empty(BLOCK)
+    bits = agreement.view(np.int64)
+    for first in range(0, n, BLOCK):
+        size = min(BLOCK, n - first)
+        block = slice(first, first + size)
+        y_block, f_block, sign_block = y[block], f[block], sign[block]
+        _direction(level, slopes, columns[:, block], g[:size])
+        for i in range(size):
+            moved = f_block[i] + gamma * g[i]
+            f_block[i] = moved
+            agreement[i] = (y_block[i] - moved) * sign_block[i]
+        any_bits = np.int64(0)
+        for i in range(size):
+            any_bits |= bits[i]
+        if any_bits < 0:
+            for i in range(size):
+                which[count] = first + i
+                count += bits[i] < 0
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _advance_awake(awake, y, f, sign, gamma, level, slopes, columns, which):
+    # the same for the awake rows alone
+    count = 0
+    for i in awake:
+        g = level
+        for k in range(len(slopes)):
+            g += slopes[k] * columns[k, i]
+        f[i] += gamma * g
+        which[count] = i
+        count += (y[i] < f[i]) == (sign[i] > 0.0)
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _flip(which, count, rows, centre, fit):
+    # turn the signs of `count` rows: four at a time, along memory
+    c, X = fit.c, rows.X
+    signed = np.empty(4)
+    for k in range(0, count, 4):
+        batch = min(4, count - k)
+        for s in range(batch):
+            i = which[k + s]
+            w = rows.weights[i]
+            fit.sums[RISK] += w * abs(rows.y[i] - fit.f[i])
+            signed[s] = -w * fit.sign[i]
+            fit.sums[WEIGHT_BELOW] -= signed[s]
+            fit.sign[i] = -fit.sign[i]
+        if batch == 4:
+            x0, x1, x2, x3 = X[which[k]], X[which[k + 1]], X[which[k + 2]], X[which[k + 3]]
+            s0, s1, s2, s3 = signed[0], signed[1], signed[2], signed[3]
+            for j in range(len(c)):
+                m = centre[j]
+                c[j] += (s0 * (x0[j] - m) + s1 * (x1[j] - m)) + (s2 * (x2[j] - m) + s3 * (x3[j] - m))
+        else:
+            for s in range(batch):
+                x = X[which[k + s]]
+                for j in range(len(c)):
+                    c[j] += signed[s] * (x[j] - centre[j])
+    fit.sums[FLIPS] += count
+
+
+@njit(cache=True, nogil=True)
+def worth(distance, y, f):
+    near = 0
+    for i in range(len(y)):
+        near += abs(y[i] - f[i]) <= distance
+    return AWAKE_COST * near < 0.5 * len(y)
+
+
+@njit(cache=True, nogil=True)
+def _row_norms(X, centre, spread, norms):
+    scale = np.where(spread > 0.0, 1.0 / np.where(spread > 0.0, spread, 1.0), 0.0)
+    for i in range(X.shape[0]):
+        square = 1.0
+        for j in range(X.shape[1]):
+            z = (X[i, j] - centre[j]) * scale[j]
+            square += z * z
+        norms[i] = np.sqrt(square)
+
+
+@njit(cache=True, nogil=True)
+def _wake(f, asleep, columns, moved, touched):
+    # bring the sleeping rows up to date with the displacement since the anchor; moved[-1] is that of the level
+    for j in touched:
+        shift, x = moved[j], columns[j]
+        for i in range(len(f)):
+            f[i] += asleep[i] * (shift * x[i])
+    for i in range(len(f)):
+        f[i] += asleep[i] * moved[-1]
+
+
+@njit(cache=True, nogil=True)
+def _awake_within(band, y, f, norms, asleep, rows):
+    # the rows near enough to the fit to change sign while reach is below the band; `asleep` marks the others
+    count = 0
+    for i in range(len(y)):
+        near = abs(y[i] - f[i]) <= band * norms[i]
+        asleep[i] = not near
+        rows[count] = i
+        count += near
+    return rows[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def _line_step(y, f, g, weights, tau):
+    # CheckLoss.line_search, compiled
+    slope, size = 0.0, 0.0
+    ahead = np.empty(len(y), np.int64)
+    count = 0
+    for i in range(len(y)):
+        r = y[i] - f[i]
+        below = r < 0.0 or (r == 0.0 and g[i] > 0.0)
+        slope -= weights[i] * g[i] * (tau - below)
+        size += weights[i] * abs(g[i])
+        ahead[count] = i
+        count += r * g[i] > 0.0
+    if slope >= -FLAT * size or count == 0:
+        return 0.0, -1
+    kinks = np.empty(count)
+    for k in range(count):
+        kinks[k] = (y[ahead[k]] - f[ahead[k]]) / g[ahead[k]]
+    order = np.argsort(kinks, kind="mergesort")
+    for k in order:
+        slope += weights[ahead[k]] * abs(g[ahead[k]])
+        if slope >= -FLAT * size:
+            return kinks[k], ahead[k]
+    return kinks[order[-1]], ahead[order[-1]]
+
+
+@njit(cache=True, nogil=True)
+def _run(rows, basis, fit, gammas, line, record):
+    n, p = rows.X.shape
+    scores, slopes, g = np.empty(len(basis.allowed)), np.empty(len(record.slopes) // len(record.selected)), np.empty(n)
+    which, awake, asleep = np.empty(n + 1, np.int64), np.empty(0, np.int64), np.zeros(n, np.bool_)
+    moved, touched, touches = np.zeros(p + 1), np.empty(p, np.int64), 0
+    is_touched = np.zeros(p, np.bool_)
+    sleeping, may_sleep = False, n >= SMALL and not line
+    band, share, since, reach2, farthest = 0.0, 0.0, 0, 0.0, 0.0
+    used, ran = 0, len(record.selected)
+    for m in range(len(record.selected)):
+        sum_u = rows.tau * rows.total - fit.sums[WEIGHT_BELOW]
+        block = _choose(fit.c, sum_u, rows.total, basis, scores)
+        level = sum_u / rows.total if basis.moves_level or block < 0 else 0.0
+        first, last = 0, 0
+        if block >= 0:
+            first, last = basis.blocks[block], basis.blocks[block + 1]
+            _fit_slopes(fit.c, block, basis, slopes)
+        columns, b = rows.columns[first:last], slopes[: last - first]
+        for j in range(first, last):
+            if not rows.cached[j]:
+                rows.cached[j] = True
+                for i in range(n):
+                    rows.columns[j, i] = rows.X[i, j] - basis.centre[j]
+
+        row = -1
+        if line:
+            _direction(level, b, columns, g)
+            gamma, row = _line_step(rows.y, fit.f, g, rows.weights, rows.tau)
+            if gamma == 0.0:
+                ran = m
+                break
+        else:
+            gamma = gammas[m]
+
+        record.selected[m] = block + basis.intercept_learner
+        record.levels[m] = gamma * level
+        decrease = level * sum_u
+        reach2 -= moved[p] ** 2
+        moved[p] += gamma * level
+        reach2 += moved[p] ** 2
+        for k in range(len(b)):
+            j = first + k
+            record.slopes[used] = gamma * b[k]
+            used += 1
+            decrease += b[k] * fit.c[j]
+            if not is_touched[j]:
+                is_touched[j] = True
+                touched[touches] = j
+                touches += 1
+            reach2 -= (moved[j] * basis.spread[j]) ** 2
+            moved[j] += gamma * b[k]
+            reach2 += (moved[j] * basis.spread[j]) ** 2
+        fit.sums[RISK] -= gamma * decrease
+
+        since += 1
+        farthest = max(farthest, reach2)
+        stale = fit.sums[FLIPS] > DRIFT * n or fit.sums[RISK] < 0.01 * fit.sums[RISK_SUMMED]
+        if sleeping:
+            flips = _advance_awake(awake, rows.y, fit.f, fit.sign, gamma, level, b, columns, which)
+            waking = 0.3 * touches + 2.0
+            tired = (
+                stale
+                or reach2 > (CLOSE * band) ** 2
+                or m + 1 == len(record.selected)
+                or (since * share > 2.0 * waking and farthest < 0.1 * band**2)
+            )
+            if tired:
+                _wake(fit.f, asleep, rows.columns, moved, touched[:touches])
+                flips = _advance(rows.y, fit.f, fit.sign, 0.0, 0.0, b[:0], columns[:0], which)
+        else:
+            flips = _advance(rows.y, fit.f, fit.sign, gamma, level, b, columns, which)
+            tired = since >= WINDOW
+            if row >= 0:
+                fit.f[row] = rows.y[row]
+                flips = _advance(rows.y, fit.f, fit.sign, 0.0, 0.0, b[:0], columns[:0], which)
+        _flip(which, flips, rows, basis.centre, fit)
+        if stale and (tired or not sleeping):
+            _sum_up(rows, basis, fit)
+        record.risks[m] = fit.sums[RISK]
+
+        if may_sleep and tired:
+            # choose the band so that what the awake rows cost per iteration matches what waking all costs per anchor
+            if sleeping and reach2 > (CLOSE * band) ** 2:
+                band *= min(max(np.sqrt(waking / (since * share)), 0.5), 2.0)
+            else:
+                band = 2.0 * np.sqrt(farthest)
+            if fit.sums[HAS_NORMS] == 0.0 and worth(band * np.sqrt(1.0 + p), rows.y, fit.f):
+                fit.sums[HAS_NORMS] = 1.0
+                _row_norms(rows.X, basis.centre, basis.spread, rows.norms)
+            sleeping = fit.sums[HAS_NORMS] == 1.0
+            if sleeping:
+                awake = _awake_within(band, rows.y, fit.f, rows.norms, asleep, which)
+                share = AWAKE_COST * (len(awake) + 1) / n
+                sleeping = share < 0.5
+            moved[touched[:touches]] = 0.0
+            is_touched[touched[:touches]] = False
+            moved[p], reach2, touches, since, farthest = 0.0, 0.0, 0, 0, 0.0
+    return ran, used
