@@ -1,0 +1,232 @@
+"""Columns to design columns: values of factors settled as numbers or levels, and the blocks of a design built from them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from qreg_boost.base.checks import InputError, check_finite, listed, nearest
+from qreg_boost.base.frames import find_column, kind_of, missing_rows, plain_values
+from qreg_boost.base.functions import Categories
+from qreg_boost.base.reader import Expression
+
+
+@dataclass(frozen=True, eq=False)
+class CodedFactor:
+    """One factor as learned: `width` columns if numeric, else its `levels`, with which of them had rows in training."""
+
+    expression: Expression
+    width: int
+    levels: tuple[Any, ...] | None = None
+    seen: tuple[bool, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Consecutive design columns: the product of factors (positions), each through its (levels, k) contrasts if it has levels."""
+
+    factors: tuple[int, ...]
+    contrasts: tuple[np.ndarray | None, ...]
+    width: int
+
+
+class Source:
+    """The columns of a frame that a formula uses, by safe name."""
+
+    def __init__(self, frame: pd.DataFrame, columns: Mapping[str, Hashable], text: str) -> None:
+        self.series = {safe: find_column(frame, column, f'in "{text}"') for safe, column in columns.items()}
+        self.kinds = {safe: kind_of(series) for safe, series in self.series.items()}
+        self.names = {safe: str(column) for safe, column in columns.items()}
+        self.n = len(frame)
+
+    def missing(self, safe: str) -> np.ndarray:
+        """Return an (n,) mask of the rows where a column is missing."""
+        return missing_rows(self.series[safe], self.kinds[safe])
+
+    def values(self, rows: np.ndarray | None) -> dict[str, Any]:
+        """Return the plain values of all columns on some rows (positions), or on all."""
+        out = {}
+        for safe, series in self.series.items():
+            part = series if rows is None or len(rows) == self.n else series.iloc[rows]
+            out[safe] = plain_values(part, self.kinds[safe])
+        return out
+
+
+def settle(value: Any, n: int, label: str) -> np.ndarray | Categories:
+    """Return the value of a factor on n rows as an (n, k) float array, or as categories.
+
+    Raises
+    ------
+    InputError
+        If it does not have one value per row, or is neither numbers nor categories.
+    """
+    if isinstance(value, Categories):
+        return Categories(_category_data(value.data, n, label), value.contrast, value.levels)
+    if isinstance(value, pd.DataFrame):
+        value = np.column_stack([_number_series(value.iloc[:, j], label) for j in range(value.shape[1])])
+    if isinstance(value, pd.Series):
+        value = plain_values(value, kind_of(value))
+    if isinstance(value, pd.Categorical):
+        _check_rows(len(value), n, label)
+        return Categories(value)
+    array = np.asarray(value)
+    if array.ndim == 0:
+        raise InputError(f"'{label}' gives one value ({value!r}), not one for each of {n} rows.")
+    _check_rows(len(array), n, label)
+    if array.dtype == object or array.dtype.kind in "mMUSV":
+        return _settle_objects(array, label)
+    if array.dtype.kind == "b":
+        if array.ndim != 1:
+            raise InputError(f"'{label}' gives booleans of shape {array.shape}; one column is needed.")
+        return Categories(array)
+    if array.dtype.kind == "c":
+        raise InputError(f"'{label}' is complex; a predictor must be real.")
+    if array.ndim > 2:
+        raise InputError(f"'{label}' gives an array of shape {array.shape}; one or two dimensions are needed.")
+    return np.asarray(array, dtype=np.float64).reshape(n, -1)
+
+
+def _settle_objects(array: np.ndarray, label: str) -> np.ndarray | Categories:
+    if array.ndim != 1:
+        raise InputError(f"'{label}' gives objects of shape {array.shape}; one column is needed.")
+    series = pd.Series(array)
+    kind = kind_of(series)
+    if kind == "datetime":
+        raise InputError(
+            f"'{label}' is a date or time; make it a number in `data` first, for example days since a start "
+            f"((x - x.min()).dt.days), or take C({label}) for one level per date."
+        )
+    if kind == "number":
+        return np.asarray(plain_values(series, kind), dtype=np.float64)[:, None]
+    if kind == "complex":
+        raise InputError(f"'{label}' is complex; a predictor must be real.")
+    return Categories(plain_values(series, kind) if kind == "boolean" else array)
+
+
+def _number_series(series: pd.Series, label: str) -> np.ndarray:
+    kind = kind_of(series)
+    if kind not in ("number", "boolean"):
+        raise InputError(f"'{label}' gives a table with a column that is not numeric.")
+    return np.asarray(plain_values(series, kind), dtype=np.float64)
+
+
+def _category_data(data: Any, n: int, label: str) -> Any:
+    if isinstance(data, pd.Series):
+        data = data.array if isinstance(data.dtype, pd.CategoricalDtype) else plain_values(data, kind_of(data))
+    if not isinstance(data, pd.Categorical):
+        data = np.asarray(data)
+        if data.ndim == 2 and data.shape[1] == 1:
+            data = data[:, 0]
+        if data.ndim != 1:
+            raise InputError(f"'{label}' takes one column of categories; got shape {data.shape}.")
+    _check_rows(len(data), n, label)
+    return data
+
+
+def _check_rows(found: int, n: int, label: str) -> None:
+    if found != n:
+        raise InputError(f"'{label}' gives {found} values for {n} rows; it must give one per row.")
+
+
+def factorised(data: Any) -> tuple[np.ndarray, list[Any]]:
+    """Return (n,) codes, -1 where missing, and the distinct values they stand for, as Python's own objects."""
+    if isinstance(data, pd.Categorical):
+        return np.asarray(data.codes, dtype=np.intp), data.categories.tolist()
+    if data.dtype.kind == "b":
+        return data.astype(np.intp), [False, True]
+    codes, uniques = pd.factorize(data if data.dtype.kind not in "US" else data.astype(object))
+    return np.asarray(codes, dtype=np.intp), _python(uniques)
+
+
+def _python(values: Any) -> list[Any]:
+    return [v.item() if isinstance(v, np.generic) else v for v in pd.Index(values).tolist()]
+
+
+def levels_of(value: Categories, label: str) -> tuple[tuple[Any, ...], tuple[bool, ...]]:
+    """Return the levels of a factor, and which of them have rows.
+
+    Levels are those asked for by ``levels=``; else the categories of a categorical column that have rows, in their order
+    (ordered or not; R's lm and rq leave out the others too); else False and True; else the distinct values, sorted.
+    """
+    codes, distinct = factorised(value.data)
+    present = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
+    found = [level for level, there in zip(distinct, present, strict=True) if there]
+    if value.levels is not None:
+        levels = tuple(value.levels)
+        if len(set(levels)) < len(levels):
+            raise InputError(f"'{label}': a level is named twice in levels=.")
+        foreign = [level for level in found if level not in set(levels)]
+        if foreign:
+            raise InputError(f"'{label}': level {foreign[0]!r} occurs in the data but not in levels={list(levels)!r}.")
+        return levels, tuple(level in set(found) for level in levels)
+    if not isinstance(value.data, pd.Categorical) and value.data.dtype.kind != "b":
+        if all(isinstance(level, (bool, np.bool_)) for level in found) and found:
+            return (False, True), (False in found, True in found)
+        found = _sorted(found)
+    elif not isinstance(value.data, pd.Categorical):
+        return (False, True), (bool(present[0]), bool(present[1]))
+    return tuple(found), (True,) * len(found)
+
+
+def _sorted(values: list[Any]) -> list[Any]:
+    try:
+        return sorted(values)
+    except TypeError:
+        return sorted(values, key=lambda value: (type(value).__name__, str(value)))
+
+
+def codes_of(value: np.ndarray | Categories, factor: CodedFactor) -> np.ndarray:
+    """Return (n,) positions of a factor's values among its levels, -1 where missing; a level not seen in training is refused."""
+    assert factor.levels is not None
+    assert factor.seen is not None
+    label = factor.expression.label
+    data = value.data if isinstance(value, Categories) else value
+    if isinstance(data, np.ndarray) and data.ndim == 2:
+        data = data[:, 0]
+    codes, distinct = factorised(data)
+    known = {level: position for position, level in enumerate(factor.levels)}
+    table = np.full(len(distinct) + 1, -1, dtype=np.intp)
+    present = set(np.unique(codes).tolist())
+    for position, level in enumerate(distinct):
+        if position not in present:
+            continue
+        at = known.get(level)
+        if at is None or not factor.seen[at]:
+            training = [level for level, there in zip(factor.levels, factor.seen, strict=True) if there]
+            raise InputError(
+                f"'{label}' has the level {level!r}, which had no rows in training.{nearest(str(level), map(str, training))} "
+                f"Levels of {label}: {listed(repr(known) for known in training)}."
+            )
+        table[position] = at
+    return table[codes]
+
+
+def build(values: Sequence[np.ndarray], blocks: Sequence[Block], n: int) -> np.ndarray:
+    """Return the (n, p) design: for each block the products of its factors' columns, the leftmost factor varying fastest."""
+    out = np.empty((n, sum(block.width for block in blocks)))
+    start = 0
+    for block in blocks:
+        product: np.ndarray | None = None
+        for position, contrasts in zip(block.factors, block.contrasts, strict=True):
+            columns = values[position] if contrasts is None else contrasts[values[position]]
+            product = columns if product is None else (columns[:, :, None] * product[:, None, :]).reshape(n, -1)
+        assert product is not None
+        out[:, start : start + block.width] = product
+        start += block.width
+    return out
+
+
+def refuse_infinite(X: np.ndarray, names: Sequence[str], rows: np.ndarray, n: int) -> None:
+    """Refuse infinite values, naming the column and the row in the caller's data; one pass over X if all is finite."""
+    with np.errstate(all="ignore"):
+        if np.isfinite(X.sum()):
+            return
+    for j, name in enumerate(names):
+        if np.isinf(X[:, j]).any():
+            full = np.zeros(n)
+            full[rows] = X[:, j]
+            check_finite(full, f"Column {name!r}")

@@ -1,0 +1,256 @@
+"""From a formula and a frame to numbers: rows kept, transforms and levels learned, the design built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from qreg_boost.base.checks import InputError, check_offset, check_weights, listed
+from qreg_boost.base.coding import (
+    Block,
+    CodedFactor,
+    Source,
+    build,
+    codes_of,
+    factorised,
+    levels_of,
+    refuse_infinite,
+    settle,
+)
+from qreg_boost.base.encoder import Encoder, Term
+from qreg_boost.base.formula import Factor, Formula
+from qreg_boost.base.frames import RowValues, described
+from qreg_boost.base.functions import Categories
+from qreg_boost.base.patsy_door import Coded, FactorShape, code_terms
+from qreg_boost.base.reader import Expression
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What was made of the training data: y, weights, offset (n,), X (n, p), rows (n,) in the caller's frame."""
+
+    y: np.ndarray
+    X: np.ndarray
+    weights: np.ndarray | None
+    offset: np.ndarray | None
+    rows: np.ndarray
+    n_dropped: int
+    response: str
+    encoder: Encoder
+
+
+@dataclass(frozen=True, eq=False)
+class _Pass:
+    """One pass over the kept rows: the response and the factors' values, and what was found missing, by name."""
+
+    response: np.ndarray | Categories
+    values: list[np.ndarray | Categories]
+    expressions: list[Expression]
+    missing: Mapping[str, np.ndarray]
+
+
+def learn(
+    formula: Formula,
+    frame: pd.DataFrame,
+    rows: np.ndarray,
+    weights: RowValues,
+    offset: RowValues,
+    refuse_missing: bool,
+    raw: bool,
+) -> Learned:
+    """Return the numbers of a formula on the given rows of a frame.
+
+    Rows that miss something are dropped before transforms and levels are learned. A transform may make more rows missing
+    (the logarithm of a negative number), so passes are repeated until no row is.
+    """
+    source = Source(frame, formula.columns, formula.text)
+    factors = list({factor.code: factor for term in formula.terms for factor in term}.values())
+    by_row = {
+        name: _checked(given, name, rows, len(frame))
+        for name, given in (("weights", weights), ("offset", offset))
+        if given.values is not None
+    }
+    missing = _missing_at_first(formula, factors, source, rows, by_row)
+    kept, counts = _without_missing(rows, missing, {})
+    while True:
+        _refuse(counts, refuse_missing, len(rows), len(kept))
+        taken = {name: values[np.searchsorted(rows, kept)] for name, values in by_row.items()}
+        wts = check_weights(taken["weights"], len(kept)) if "weights" in taken else None
+        one = _pass(formula, factors, source, kept, wts, raw)
+        if not any(mask.any() for mask in one.missing.values()):
+            break
+        kept, counts = _without_missing(kept, one.missing, counts)
+    off = check_offset(taken["offset"], len(kept)) if "offset" in taken else None
+    X, encoder = _coded(formula, factors, one, source, kept, offset)
+    y = _response(one.response, formula.response.label, kept, len(frame), raw)
+    return Learned(y, X, wts, off, kept, len(rows) - len(kept), formula.response.label, encoder)
+
+
+def _checked(given: RowValues, name: str, rows: np.ndarray, n: int) -> np.ndarray:
+    """Return weights or an offset on the rows, checked but for missing values of a column, which drop their rows."""
+    values = given.values
+    assert values is not None
+    if values.shape != (n,):
+        (check_weights if name == "weights" else check_offset)(values, n)
+    values = values[rows]
+    present = values if given.column is None else np.where(np.isnan(values), 1.0, values)
+    label = name if given.column is None else f"{name}={str(given.column)!r}"
+    (check_weights if name == "weights" else check_offset)(present, len(rows), label)
+    return values
+
+
+def _missing_at_first(
+    formula: Formula, factors: Sequence[Factor], source: Source, rows: np.ndarray, by_row: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    counted: set[str] = set()
+    for factor in (formula.response, *factors):
+        counted |= Expression.read(factor.code, factor.label, factor.columns, {}).counted()
+    missing = {source.names[safe]: source.missing(safe)[rows] for safe in formula.columns if safe in counted}
+    return {**missing, **{name: np.isnan(values) for name, values in by_row.items()}}
+
+
+def _without_missing(
+    rows: np.ndarray, missing: Mapping[str, np.ndarray], counts: Mapping[str, int]
+) -> tuple[np.ndarray, dict[str, int]]:
+    """Return the rows without any missing value, and how many rows miss what."""
+    found = dict(counts)
+    drop = np.zeros(len(rows), dtype=bool)
+    for name, mask in missing.items():
+        if mask.any():
+            found[name] = found.get(name, 0) + int(mask.sum())
+            drop |= mask
+    return (rows[~drop] if drop.any() else rows), found
+
+
+def _refuse(counts: Mapping[str, int], refuse_missing: bool, n: int, kept: int) -> None:
+    shown = listed(f"{name} ({count} rows)" for name, count in counts.items())
+    if refuse_missing and counts:
+        raise InputError(f"Values are missing: {shown}. Fill or drop them, or pass missing='drop'.")
+    if not kept:
+        raise InputError(f"No row is complete: each of the {n} rows misses something. Missing values: {shown}.")
+
+
+def _pass(
+    formula: Formula, factors: Sequence[Factor], source: Source, kept: np.ndarray, weights: np.ndarray | None, raw: bool
+) -> _Pass:
+    columns = source.values(kept)
+    positive = None if weights is None or (weights > 0).all() else weights > 0
+    learning = columns if positive is None else {safe: values[positive] for safe, values in columns.items()}
+    m = len(kept) if positive is None else int(positive.sum())
+    missing: dict[str, np.ndarray] = {}
+    expressions: list[Expression] = []
+    values: list[np.ndarray | Categories] = []
+    for factor in (formula.response, *factors):
+        expression = Expression.read(factor.code, factor.label, factor.columns, formula.constants)
+        first = expression.compute(learning, m, fit=True, coding=True)
+        again = positive is not None or expression.transforms
+        value = expression.compute(columns, len(kept), coding=True) if again else first
+        settled = _settle_response(value, len(kept), factor.label, source, raw) if not expressions else None
+        settled = settle(value, len(kept), factor.label) if settled is None else settled
+        missing[factor.label] = _missing_in(settled)
+        expressions.append(expression)
+        values.append(settled)
+    return _Pass(values[0], values[1:], expressions[1:], missing)
+
+
+def _settle_response(value: Any, n: int, label: str, source: Source, raw: bool) -> np.ndarray | Categories | None:
+    """Return a raw response, or refuse one that is not numeric before its kind can fail as a predictor's would."""
+    if raw:
+        return Categories(value.data if isinstance(value, Categories) else value)
+    kinds = {source.names[safe]: (source.series[safe], kind) for safe, kind in source.kinds.items()}
+    if label in kinds and kinds[label][1] != "number":
+        series, kind = kinds[label]
+        raise _not_numeric(label, described(series, kind))
+    return None
+
+
+def _not_numeric(label: str, what: str) -> InputError:
+    return InputError(
+        f"Response {label!r} is not numeric (it is {what}). Make it numbers in `data`, "
+        "for example with pandas.to_numeric, or with astype(float) for True and False."
+    )
+
+
+def _missing_in(value: np.ndarray | Categories) -> np.ndarray:
+    if isinstance(value, Categories):
+        return factorised(np.asarray(value.data) if not isinstance(value.data, pd.Categorical) else value.data)[0] < 0
+    return np.isnan(value).any(axis=1)
+
+
+def _response(value: np.ndarray | Categories, label: str, rows: np.ndarray, n: int, raw: bool) -> np.ndarray:
+    if raw and isinstance(value, Categories):
+        return np.asarray(value.data)
+    if isinstance(value, Categories):
+        raise _not_numeric(label, "made of categories or booleans")
+    if value.shape[1] != 1:
+        raise InputError(f"Response {label!r} has {value.shape[1]} columns; fit one model for each.")
+    refuse_infinite(value, [label], rows, n)
+    return np.ascontiguousarray(value[:, 0])
+
+
+def _coded(
+    formula: Formula, factors: Sequence[Factor], one: _Pass, source: Source, rows: np.ndarray, offset: RowValues
+) -> tuple[np.ndarray, Encoder]:
+    coded, shapes = zip(*(_coded_factor(e, v) for e, v in zip(one.expressions, one.values, strict=True)), strict=True) if factors else ((), ())
+    position = {factor.code: i for i, factor in enumerate(factors)}
+    parts = code_terms([tuple(position[f.code] for f in term) for term in formula.terms], formula.intercept, shapes)
+    names, terms, blocks = _layout(formula, factors, coded, parts)
+    used = {safe for factor in factors for safe in factor.columns}
+    encoder = Encoder(
+        formula=formula.text,
+        column_names=names,
+        terms=terms,
+        offset=None if offset.values is None else "array" if offset.column is None else "column",
+        offset_column=offset.column,
+        columns={safe: column for safe, column in formula.columns.items() if safe in used},
+        kinds={safe: kind for safe, kind in source.kinds.items() if safe in used},
+        factors=coded,
+        blocks=blocks,
+    )
+    values = [v if isinstance(v, np.ndarray) else codes_of(v, f) for v, f in zip(one.values, coded, strict=True)]
+    X = build(values, blocks, len(rows))
+    refuse_infinite(X, names, rows, source.n)
+    return X, encoder
+
+
+def _coded_factor(expression: Expression, value: np.ndarray | Categories) -> tuple[CodedFactor, FactorShape]:
+    if isinstance(value, np.ndarray):
+        return CodedFactor(expression, value.shape[1]), FactorShape(value.shape[1])
+    levels, seen = levels_of(value, expression.label)
+    return CodedFactor(expression, 1, levels, seen), FactorShape(1, levels, value.contrast)
+
+
+def _layout(
+    formula: Formula, factors: Sequence[Factor], coded: Sequence[CodedFactor], parts: Sequence[Sequence[Coded]]
+) -> tuple[tuple[str, ...], tuple[Term, ...], tuple[Block, ...]]:
+    """Return the names of the columns, the terms and the blocks, in the formula's order."""
+    names: list[str] = []
+    terms: list[Term] = []
+    blocks: list[Block] = []
+    for term, codings in zip(formula.terms, parts, strict=True):
+        start = len(names)
+        for part in codings:
+            made = _part_names(part, factors, coded)
+            names.extend(made)
+            blocks.append(Block(part.factors, part.contrasts, len(made)))
+        label = ":".join(factor.label for factor in term)
+        if len(names) == start:
+            raise InputError(f"'{label}' has only one level in the rows used, so it cannot be a predictor; leave it out.")
+        terms.append(Term(label, tuple(range(start, len(names)))))
+    return tuple(names), tuple(terms), tuple(blocks)
+
+
+def _part_names(part: Coded, factors: Sequence[Factor], coded: Sequence[CodedFactor]) -> list[str]:
+    names = [""]
+    for position, suffixes in zip(part.factors, part.suffixes, strict=True):
+        label, width = factors[position].label, coded[position].width
+        if suffixes is None:
+            own = [label] if width == 1 else [f"{label}[{i}]" for i in range(width)]
+        else:
+            own = [label + suffix for suffix in suffixes]
+        names = [f"{before}:{name}" if before else name for name in own for before in names]
+    return names
