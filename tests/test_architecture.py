@@ -49,8 +49,8 @@ DOORS = {
 NUMERIC = (
     "base.rank",
     *(f"boosting.{name}" for name in ("learners", "losses", "loop", "moments", "path", "signflip", "steps")),
-    *(f"quantreg.{name}" for name in ("interior_point", "frisch_newton", "vertex", "solution", "exact", "mm", "l1_path")),
-    "quantreg.covariance",
+    *(f"quantreg.{name}" for name in ("interior_point", "frisch_newton", "vertex", "solution", "exact", "mm")),
+    *("quantreg.l1_path", "quantreg.covariance"),
     *("kernel.kernels", "kernel.box_qp", "reject.losses", "reject.dca"),
 )
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "tools"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -50,3 +51,10 @@ def test_version_is_that_of_the_installed_package() -> None:
     import qreg_boost
 
     assert qreg_boost.__version__ == version("qreg_boost")
+
+
+def test_version_is_that_of_the_citation() -> None:
+    import qreg_boost
+
+    citation = (Path(__file__).parents[2] / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {qreg_boost.__version__}\n" in citation
