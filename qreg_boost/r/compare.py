@@ -160,6 +160,7 @@ def _boosted(fit: Any) -> Comparison:
     checks = _frame([*_check_rows(problem, solution.objective, least, ours, coef, unique), *more])
     agrees = (
         _close(solution.objective, least)
+        and not gap < -1e-6
         and (not unique or _same_fit(problem, ours, coef))
         and all(_close(row[1], row[2]) for row in more)
     )
@@ -237,7 +238,8 @@ def _same_fit(problem: _Problem, ours: np.ndarray, theirs: np.ndarray) -> bool:
 
 
 def _notes(problem: _Problem, fit: Any, gap: float, unique: bool, agrees: bool, method: str) -> tuple[str, ...]:
-    loss = "rq fits these rows without loss." if np.isnan(gap) else f"The boosted loss is {100 * gap:.3g} % above rq's."
+    loss = f"The boosted loss is {100 * gap:.3g} % {'above' if gap >= -1e-6 else 'BELOW'} rq's."
+    loss = "rq fits these rows without loss." if np.isnan(gap) else loss
     agree = "agree" if agrees else "do NOT agree on the same problem; please report it with the data"
     several = "The optimum is not unique: several coefficients reach it, so only losses are compared."
     aliased = f"Left out of rq as linear combinations of the columns before: {', '.join(problem.aliased)}."
@@ -255,8 +257,10 @@ def _notes(problem: _Problem, fit: Any, gap: float, unique: bool, agrees: bool, 
 def _mboost(fit: Any) -> tuple[list[_Row], tuple[str, ...]]:
     """Return the boosted loss beside that of mboost's glmboost, the same algorithm on raw columns, or why not."""
     model, design = fit.model, fit.model.design
-    if str(model.learner) != "componentwise" or model.step_scale is not None or not design.X.shape[1]:
-        return [], ('To compare with mboost\'s glmboost, fit with learner="componentwise", step_scale=None.',)
+    raw = model.step_scale is None and model.init == "median" and design.X.shape[1] > 0
+    if str(model.learner) != "componentwise" or not raw:
+        how = 'learner="componentwise", step_scale=None, init="median"'
+        return [], (f"Not compared with mboost's glmboost; its counterpart here is a fit with {how}.",)
     try:
         session.require("mboost")
     except InputError as error:

@@ -97,7 +97,7 @@ def encode(series: pd.Series, name: str) -> RVector:
         series = pd.Series(np.asarray(series.array))
     encoder = _ENCODERS.get(_kind(series))
     if encoder is None:
-        found = f"dtype {series.dtype}" if series.dtype != object else f"a mix of Python objects ({_kind(series)})"
+        found = f"dtype {series.dtype}" if series.dtype != object else f"Python objects of kind {_kind(series)!r}"
         raise InputError(
             f"Column {name!r} cannot be passed to R: it is {found}. R takes numbers, booleans, strings, categories, "
             "dates, datetimes and durations; convert the column to one of them, or leave it out."

@@ -57,7 +57,9 @@ def _decode_logical(vector: RVector) -> pd.Series:
 
 
 def _decode_complex(vector: RVector) -> pd.Series:
-    return pd.Series(np.array(vector.values, dtype=np.complex128))
+    values = np.array(vector.values, dtype=np.complex128)
+    values[np.isnan(values)] = complex(np.nan, np.nan)
+    return pd.Series(values)
 
 
 def _decode_character(vector: RVector) -> pd.Series:

@@ -18,6 +18,7 @@ from pathlib import Path
 from qreg_boost.base.checks import MissingDependencyError
 
 PACKAGES = ("quantreg", "kernlab", "gbm", "mboost")
+_IN_DEBIAN = frozenset({"quantreg", "kernlab", "gbm"})
 _TOO_NEW, _NEEDS_R = (3, 6), (4, 5)
 _MARK = "qreg_boost-package"
 _GET_R = (
@@ -135,7 +136,7 @@ def is_too_new(rpy2: str, found: RInstallation) -> bool:
 def too_new(rpy2: str, found: RInstallation) -> MissingDependencyError:
     """Return the error for an rpy2 that needs a later R."""
     return MissingDependencyError(
-        f"rpy2 {rpy2} is too new for R {found.version} ({found.home}): rpy2 3.6 calls `R_getVar`, which came with R 4.5. "
+        f"rpy2 {rpy2} is too new for R {found.version} ({found.home}): rpy2 3.6 calls `R_getVar`, new in R 4.5. "
         'Install the rpy2 for this R: pip install "rpy2>=3.5.17,<3.6"; or update R to 4.5 or later.'
     )
 
@@ -152,9 +153,9 @@ def cannot_load(rpy2: str, found: RInstallation, reason: object) -> MissingDepen
 def missing_package(name: str, version: str, reason: str = "") -> MissingDependencyError:
     """Return the error for an R package that is not installed, or does not load for the stated reason."""
     wrong = f"cannot be loaded: {reason.rstrip('.')}" if reason else "is not installed"
+    apt = f"; on Debian or Ubuntu also `apt install r-cran-{name}`" if name in _IN_DEBIAN else ""
     return MissingDependencyError(
-        f"The R package {name!r} {wrong} (R {version}). Install it: in R, install.packages({name!r}); "
-        f"on Debian or Ubuntu, apt install r-cran-{name.lower()}."
+        f'The R package {name!r} {wrong} (R {version}). Install it: in R, install.packages("{name}"){apt}.'
     )
 
 

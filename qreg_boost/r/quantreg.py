@@ -29,7 +29,7 @@ for (i in attr(qb_terms, "offset")) {
   qb_term <- attr(qb_terms, "variables")[[i + 1L]]
   qb_formula[[2L]] <- call("-", qb_formula[[2L]], qb_term[[2L]])
 }
-if (!is.null(qb_offset)) qb_formula[[2L]] <- call("-", qb_formula[[2L]], quote(qb_offset))
+if (!is.null(get(qb_z))) qb_formula[[2L]] <- call("-", qb_formula[[2L]], as.name(qb_z))
 qb_rows <- qb_more[names(qb_more) %in% c("subset", "na.action")]
 qb_frame <- do.call(model.frame, c(list(qb_formula, data = qb_data), qb_rows))
 qb_X <- model.matrix(attr(qb_frame, "terms"), qb_frame, qb_more$contrasts)
@@ -39,10 +39,10 @@ if (!is.null(qb_aliased) && !(qb_method %in% c("lasso", "scad"))) {
   list(aliased = qb_aliased)
 } else {
   qb_call <- list(quote(quantreg::rq), formula = qb_formula, tau = qb_tau, data = quote(qb_data), method = qb_method)
-  if (!is.null(qb_weights)) qb_call$weights <- quote(qb_weights)
+  if (!is.null(get(qb_w))) qb_call$weights <- as.name(qb_w)
   fit <- eval(as.call(c(qb_call, qb_more)))
   list(fit = fit, names = colnames(qb_X), coef = as.vector(fit$coefficients), resid = as.vector(fit$residuals),
-       fitted = as.vector(fitted(fit)), rows = as.integer(rownames(qb_frame)),
+       fitted = as.vector(fitted(fit)), tau = fit$tau, rows = as.integer(rownames(qb_frame)),
        formula = paste(trimws(deparse(qb_formula, width.cutoff = 500L)), collapse = " "))
 }
 """
@@ -162,6 +162,7 @@ def rq(
     w = None if weights is None else check_weights(_rowwise(weights, data, "weights"), len(data))
     z = None if offset is None else check_offset(_rowwise(offset, data, "offset"), len(data))
     used = data[_columns(text, formula, data)]
+    names = [_free(name, used) for name in ("qb_weights", "qb_offset")]
     fit = session.evaluate(
         _FIT,
         hold=("fit",),
@@ -171,8 +172,9 @@ def rq(
         qb_tau=list(taus),
         qb_method=method,
         qb_more=kw,
-        qb_weights=_doubles(w),
-        qb_offset=_doubles(z),
+        qb_w=names[0],
+        qb_z=names[1],
+        **{names[0]: _doubles(w), names[1]: _doubles(z)},
     )
     if "aliased" in fit:
         raise FormulaError(
@@ -184,6 +186,13 @@ def rq(
 
 def _doubles(values: np.ndarray | None) -> RVector | None:
     return None if values is None else RVector("double", as_double(values))
+
+
+def _free(name: str, data: pd.DataFrame) -> str:
+    """Return a name that no column has: R looks into the data first."""
+    while name in data.columns:
+        name += "_"
+    return name
 
 
 def _rowwise(values: Any, data: pd.DataFrame, what: str) -> Any:
@@ -223,10 +232,12 @@ def _results(
     fit: dict[str, Any], index: pd.Index, taus: tuple[float, ...], several: bool, w: np.ndarray | None, method: str
 ) -> RQResults:
     rows = fit["rows"].to_numpy() - 1
-    labels, k = index[rows], len(taus)
-    resid = fit["resid"].to_numpy().reshape(-1, k, order="F")
-    fitted = fit["fitted"].to_numpy().reshape(-1, k, order="F")
-    coef = fit["coef"].to_numpy().reshape(-1, k, order="F")
+    labels, sorted_taus = index[rows], fit["tau"].to_numpy()
+    # rq sorts the taus and drops repeated ones; the columns go back to the order asked for.
+    order = [int(np.abs(sorted_taus - tau).argmin()) for tau in taus]
+    coef, fitted, resid = (
+        fit[name].to_numpy().reshape(-1, len(sorted_taus), order="F")[:, order] for name in ("coef", "fitted", "resid")
+    )
     weight = np.ones(len(rows)) if w is None else w[rows]
     levels = np.array(taus)
     losses = weight @ (resid * (levels - (resid < 0)))

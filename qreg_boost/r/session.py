@@ -44,6 +44,12 @@ function(code, values) {
   list(done$value, done$error, said)
 }
 """
+_PROFILE = """
+local({
+  file <- Sys.getenv("R_PROFILE_USER", if (file.exists(".Rprofile")) ".Rprofile" else "~/.Rprofile")
+  if (nzchar(file) && file.exists(file)) try(sys.source(file, envir = globalenv()), silent = TRUE)
+})
+"""
 _LOAD = """
 list(nzchar(system.file(package = name)), tryCatch({loadNamespace(name); NULL}, error = conditionMessage))
 """
@@ -249,7 +255,11 @@ def _open() -> Session:
             ours = not embedded.isinitialized()
             if ours:
                 embedded.set_initoptions(_OPTIONS)
-            rinterface.initr(interactive=False)
+            with _without_profile():
+                rinterface.initr(interactive=False)
+            if ours:
+                with lock, _console():
+                    rinterface.baseenv["eval"](rinterface.parse(_PROFILE))
     except Exception as error:  # whatever it is, rpy2 and R do not go together; cffi has an exception type of its own
         if "R_getVar" in str(error) or installation.is_too_new(rpy2, found):
             raise installation.too_new(rpy2, found) from None
@@ -286,18 +296,31 @@ def undisturbed() -> Iterator[None]:
     finally:
         log.setLevel(level)
         for number, handler in handlers.items():
-            signal.signal(number, handler)
+            if signal.getsignal(number) != handler:
+                signal.signal(number, handler)
         with contextlib.suppress(locale.Error):
             locale.setlocale(locale.LC_ALL, kept_locale)
         os.chdir(folder)
         _restore(environment)
 
 
+@contextlib.contextmanager
+def _without_profile() -> Iterator[None]:
+    """Start R without the user's profile, to run it when the console is ours: rpy2 trips over one that prints."""
+    usual = os.environ.get("R_PROFILE_USER")
+    os.environ["R_PROFILE_USER"] = os.devnull
+    try:
+        yield
+    finally:
+        del os.environ["R_PROFILE_USER"]
+        if usual is not None:
+            os.environ["R_PROFILE_USER"] = usual
+
+
 def _handlers() -> dict[int, Any]:
     if threading.current_thread() is not threading.main_thread():
         return {}
-    fixed = {getattr(signal, name, None) for name in ("SIGKILL", "SIGSTOP")}
-    numbers = signal.valid_signals() - fixed
+    numbers = signal.valid_signals()
     return {number: handler for number in numbers if (handler := signal.getsignal(number)) is not None}
 
 
@@ -312,7 +335,7 @@ def _restore(environment: dict[str, str]) -> None:
 
 @contextlib.contextmanager
 def _silent_terminal() -> Iterator[None]:
-    """Send what R writes while it starts, before its console is ours (a user's .Rprofile, say), nowhere."""
+    """Send what R writes while it starts, before its console is ours, nowhere."""
     saved: dict[int, int] = {}
     try:
         with contextlib.suppress(OSError), open(os.devnull, "wb") as nowhere:

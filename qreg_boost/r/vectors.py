@@ -99,6 +99,8 @@ def _record(rinterface: Any, sexp: Any, storage: str) -> RVector:
         values: Any = [None if value is rinterface.NA_Character else str(value) for value in sexp]
     elif storage == "complex":
         values = np.array([complex(value) for value in sexp], dtype=np.complex128)
+    elif not len(sexp):  # rpy2 has no view of nothing
+        values = np.empty(0, dtype=np.float64 if storage == "double" else np.int32)
     else:
         values = np.array(sexp.memoryview()).ravel(order="F")
     return RVector(storage, values, _attributes(rinterface, sexp))
