@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from qreg_boost import datasets
+from qreg_boost.api import load, qbr
+from qreg_boost.base.process import QuantileProcess
+from qreg_boost.boosting.model import QBR
+from qreg_boost.boosting.results import BoostResults
+from qreg_boost.boosting.stopping import CV, CVResult
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "datasets"]
+__all__ = ["CV", "QBR", "BoostResults", "CVResult", "QuantileProcess", "__version__", "datasets", "load", "qbr"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -111,6 +112,19 @@ class BoostPath:
                 f += centred[:, self.blocks[block] : self.blocks[block + 1]] @ self.slopes[ends[m] - sizes[m] : ends[m]]
             risks[m + 1] = loss.risk(y, f, weights)
         return risks / weights.sum()
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return the path as values that JSON holds, and arrays, the selections in the smallest type that holds them."""
+        meta = {"names": list(self.names), "intercept_learner": self.intercept_learner, "start": self.start, "status": self.status}
+        arrays = {name: getattr(self, name) for name in ("blocks", "centre", "selected", "levels", "slopes", "risks")}
+        arrays["selected"] = self.selected.astype(np.min_scalar_type(len(self.names)))
+        return meta, arrays
+
+    @classmethod
+    def from_state(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> BoostPath:
+        """Return the path that `state` wrote."""
+        given = {**arrays, "selected": arrays["selected"].astype(np.int32)}
+        return cls(**{**meta, "names": tuple(meta["names"])}, **given)
 
     def up_to(self, m: int) -> BoostPath:
         """Return the path of the first m iterations."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from qreg_boost.boosting.losses import LineStep, Loss
+from qreg_boost.boosting.losses import LineStep, Loss, weighted_quantile
 
 
 class StepRule(Protocol):
@@ -24,15 +24,15 @@ class StepRule(Protocol):
 class Fixed:
     """The same step in every iteration."""
 
-    gamma: float
+    first: float
 
     def at(self, m: int, loss: Loss, y: np.ndarray, f: np.ndarray, g: np.ndarray, weights: np.ndarray) -> LineStep:
         """Return the fixed step."""
-        return LineStep(self.gamma, -1)
+        return LineStep(self.first, -1)
 
     def schedule(self, first: int, stop: int) -> np.ndarray | None:
         """Return the fixed step for each iteration."""
-        return np.full(stop - first, self.gamma)
+        return np.full(stop - first, self.first)
 
 
 @dataclass(frozen=True)
@@ -46,3 +46,29 @@ class Line:
     def schedule(self, first: int, stop: int) -> np.ndarray | None:
         """Return None: the step depends on the fit."""
         return None
+
+
+def step_unit(step_scale: str | None, y: np.ndarray, weights: np.ndarray, tau: float) -> float:
+    """Return the unit of a step, in units of y over those of the negative gradient.
+
+    "auto" is the mean check loss about the tau-quantile over tau (1 - tau), each row's deviation capped; "range" half the range of y; None 1.
+    """
+    if step_scale is None:
+        return 1.0
+    if step_scale == "range":
+        return 0.5 * float(np.ptp(y))
+    plain = None if np.ptp(weights) == 0.0 else weights
+    r = y - weighted_quantile(y, tau, plain)
+    return float(np.average(r * (tau - (r < 0)), weights=weights)) / (tau * (1.0 - tau))
+
+
+def _fixed(first: float, step_scale: str | None) -> StepRule:
+    return Fixed(first)
+
+
+def _line(first: float, step_scale: str | None) -> StepRule:
+    return Line()
+
+
+STEPS: dict[str, Any] = {"auto": _fixed, "fixed": _fixed, "line": _line}
+"""How a step evolves, by name: (first step, unit of the step) -> rule."""

@@ -1,0 +1,138 @@
+"""The formula functions: one call from a formula and a data frame to a fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from qreg_boost.base.checks import FileFormatError
+from qreg_boost.base.process import QuantileProcess
+from qreg_boost.base.rows import caller_env
+from qreg_boost.base.storage import read
+from qreg_boost.boosting.model import QBR, restore_boost
+
+
+def qbr(
+    formula: str,
+    data: Any,
+    tau: Any = 0.5,
+    *,
+    learner: Any = "linear",
+    mstop: Any = 100,
+    nu: float = 0.1,
+    step: str = "auto",
+    init: Any = "quantile",
+    step_scale: str | None = "auto",
+    weights: Any = None,
+    offset: Any = None,
+    subset: Any = None,
+    missing: str = "drop",
+    progress: bool = True,
+) -> Any:
+    """Return a Quantile Boost Regression fit of `formula` to `data`.
+
+    Each of `mstop` iterations fits the base learner to the sign of the residuals (tau above the fit, tau - 1 below it) by least squares,
+    takes the learner that explains most, and moves the fit a step along it. Learners never chosen keep a coefficient of 0: boosting
+    selects variables.
+
+    Parameters
+    ----------
+    formula : str
+        A patsy formula; R's dot, backticks and function names are understood too.
+    data : DataFrame or mapping of columns
+    tau : float or list of floats
+        Quantile level, strictly between 0 and 1; a list gives a `QuantileProcess`.
+    learner : {"linear", "componentwise"} or learner
+        "linear": one learner per term, all its columns and an intercept (Zheng 2012). "componentwise": one per design column, centred,
+        and the intercept as a learner of its own (mboost's glmboost).
+    mstop : int, "cv" or CV
+        Number of iterations; "cv" chooses it by 10-fold cross-validation, ``CV(...)`` as told.
+    nu : float
+        Length of a step, in units of `step_scale`.
+    step : {"auto", "fixed", "line"}
+        How the step evolves.
+    init : {"quantile", "median"} or float
+        Where the fit starts: the smallest y whose cumulative weight reaches tau, the median, or a number.
+    step_scale : {"auto", "range", None}
+        The unit of a step. "auto" follows the spread of y, so that fits do not depend on units; "range" is half the range of y (the paper maps
+        y to [-1, 1]); None takes raw steps, in units of y, as mboost does.
+    weights, offset : column name or array_like (rows,), optional
+        Weights multiply the loss; an offset is added to the fit.
+    subset : column name, boolean array or expression, optional
+        Rows to use.
+    missing : {"drop", "raise"}
+        What becomes of rows in which something is missing.
+    progress : bool
+        Whether runs of more than two seconds show a bar.
+
+    Returns
+    -------
+    BoostResults or QuantileProcess
+
+    Raises
+    ------
+    InputError
+        If an argument, the formula or the data cannot be used; the message says what to do.
+
+    References
+    ----------
+    Zheng, S. (2012). QBoost: Predicting quantiles with boosting for regression and binary classification. Expert Systems with
+    Applications 39, 1687-1697, Fig. 2.
+
+    Examples
+    --------
+    >>> import qreg_boost as qb
+    >>> fit = qb.qbr("foodexp ~ income", qb.datasets.load("engel"), tau=0.5)
+    >>> fit.params.round(2).to_dict()
+    {'Intercept': 81.48, 'income': 0.56}
+    """
+    options = {
+        "learner": learner, "mstop": mstop, "nu": nu, "step": step, "init": init, "step_scale": step_scale, "progress": progress,
+    }  # fmt: skip
+    rows = {"weights": weights, "offset": offset, "subset": subset, "missing": missing}
+    return QBR.from_formula(formula, data, tau, **rows, env=caller_env(), **options).fit()
+
+
+_RESTORERS = {"BoostResults": restore_boost}
+
+
+def load(path: str | Path) -> Any:
+    """Return a fit that was written by ``fit.save(path)``.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is damaged, foreign, or written by a newer version.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> import qreg_boost as qb
+    >>> fit = qb.qbr("foodexp ~ income", qb.datasets.load("engel"), tau=0.5)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = qb.load(fit.save(os.path.join(folder, "engel.qb")))
+    >>> bool((again.params == fit.params).all())
+    True
+    """
+    kind, meta, arrays = read(path)
+    try:
+        return _restore(kind, meta, arrays)
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise FileFormatError(
+            f"{str(path)!r} is damaged (its content does not fit together: {error}). Save the fit again with fit.save(path)."
+        ) from None
+
+
+def _restore(kind: str, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+    if kind == "QuantileProcess":
+        fits = []
+        for position, part in enumerate(meta["fits"]):
+            prefix = f"{position}."
+            own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+            fits.append(_restore(part["kind"], part["meta"], own))
+        return QuantileProcess(meta["taus"], fits)
+    if kind not in _RESTORERS:
+        raise FileFormatError(f"The file holds a {kind!r}, which this version of qreg_boost does not know. Upgrade it.")
+    return _RESTORERS[kind](meta, arrays)

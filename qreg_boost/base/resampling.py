@@ -1,0 +1,144 @@
+"""Folds and replicates, and the work done on them: the same numbers for any number of workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qreg_boost.base.checks import InputError, check_choice, check_count
+
+KINDS = ("kfold", "bootstrap", "subsampling")
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Training and held-out parts of n rows, one column per fold.
+
+    Attributes
+    ----------
+    train : ndarray (n, k)
+        How often each row is in the training part.
+    held : ndarray (n, k) of bool
+        Whether it is in the held-out part.
+    kind : str
+        In words.
+    """
+
+    train: np.ndarray
+    held: np.ndarray
+    kind: str
+
+
+def make_folds(folds: Any, k: int, usable: np.ndarray, rows: np.ndarray, rng: Any) -> Folds:
+    """Return folds over n rows.
+
+    Parameters
+    ----------
+    folds : str, array, list of pairs, or splitter
+        See `qreg_boost.CV`.
+    k : int
+        Number of folds or replicates to draw.
+    usable : ndarray (n,) of bool
+        Rows that may be drawn at all.
+    rows : ndarray (n,)
+        Positions of the rows in the caller's frame: folds for that whole frame are cut down to these.
+    rng : int, Generator or None
+
+    Raises
+    ------
+    InputError
+        If a fold has no training or no held-out rows, or the folds do not fit the rows.
+    """
+    if isinstance(folds, str):
+        check_choice(folds, "folds", KINDS)
+        drawn = _draw(folds, check_count(k, "k", 2 if folds == "kfold" else 1), usable, np.random.default_rng(rng))
+    else:
+        drawn = _given(folds, usable, rows)
+    for j in range(drawn.train.shape[1]):
+        if not drawn.train[:, j].any() or not drawn.held[:, j].any():
+            part = "training" if not drawn.train[:, j].any() else "held-out"
+            raise InputError(f"Fold {j + 1} has no {part} rows with weight above 0; use fewer or other folds.")
+    return drawn
+
+
+def _draw(kind: str, k: int, usable: np.ndarray, rng: np.random.Generator) -> Folds:
+    n, at = len(usable), np.flatnonzero(usable)
+    train = np.zeros((n, k))
+    if kind == "kfold":
+        if k > len(at):
+            raise InputError(f"`k` must be at most the number of rows, {len(at)}; got {k}.")
+        label = np.arange(len(at)) % k
+        train[at] = rng.permutation(label)[:, None] != np.arange(k)
+        return Folds(train, (train == 0) & usable[:, None], f"{k}-fold cross-validation")
+    for j in range(k):
+        if kind == "bootstrap":
+            train[:, j] = np.bincount(rng.choice(at, len(at)), minlength=n)
+        else:
+            train[rng.choice(at, max(len(at) // 2, 1), replace=False), j] = 1.0
+    return Folds(train, (train == 0) & usable[:, None], f"{kind}, {k} replicates")
+
+
+def _given(folds: Any, usable: np.ndarray, rows: np.ndarray) -> Folds:
+    n = len(usable)
+    if hasattr(folds, "split"):
+        folds = list(folds.split(np.zeros((n, 1))))
+    if isinstance(folds, Iterable) and not hasattr(folds, "shape"):
+        folds = list(folds)
+    if isinstance(folds, list) and folds and isinstance(folds[0], (tuple, list)) and len(folds[0]) == 2 and np.ndim(folds[0][0]) == 1:
+        return _from_pairs(folds, usable)
+    array = np.asarray(folds)
+    if array.ndim not in (1, 2) or array.dtype.kind not in "biufOSU":
+        raise InputError(
+            f"`folds` must be one of {', '.join(map(repr, KINDS))}, an array (rows, k) of training weights, an array of fold labels, "
+            f"or a list of (train, test) positions; got {type(folds).__name__}."
+        )
+    if len(array) != n and len(rows) and len(array) > rows.max():
+        array = array[rows]
+    if len(array) != n:
+        raise InputError(f"`folds` must have one entry per row: {n} rows, but {len(array)} entries.")
+    if array.ndim == 1:
+        labels, code = np.unique(array, return_inverse=True)
+        if len(labels) < 2:
+            raise InputError("`folds` has one label only; at least two folds are needed.")
+        train = (code[:, None] != np.arange(len(labels))).astype(float)
+    else:
+        train = array.astype(float)
+        if not np.isfinite(train).all() or (train < 0).any():
+            raise InputError("`folds` holds training weights: finite numbers of at least 0, where 0 holds a row out.")
+    train = train * usable[:, None]
+    return Folds(train, (train == 0) & usable[:, None], f"{train.shape[1]} given folds")
+
+
+def _from_pairs(pairs: Sequence[Any], usable: np.ndarray) -> Folds:
+    n = len(usable)
+    train, held = np.zeros((n, len(pairs))), np.zeros((n, len(pairs)), dtype=bool)
+    for j, (in_fold, out) in enumerate(pairs):
+        try:
+            np.add.at(train[:, j], np.asarray(in_fold, dtype=np.intp), 1.0)
+            held[np.asarray(out, dtype=np.intp), j] = True
+        except IndexError:
+            raise InputError(f"Fold {j + 1} names a row beyond the {n} rows of the fit.") from None
+    return Folds(train * usable[:, None], held & usable[:, None], f"{len(pairs)} given folds")
+
+
+def run_tasks(
+    function: Callable[..., Any],
+    tasks: Sequence[tuple[Any, ...]],
+    n_jobs: int = 1,
+    progress: bool = True,
+    description: str = "",
+) -> list[Any]:
+    """Return ``function(*task)`` for each task, in order; a bar is shown once the work has taken two seconds.
+
+    >>> run_tasks(max, [(1, 2), (4, 3)])
+    [2, 4]
+    """
+    from joblib import Parallel, delayed
+    from tqdm.auto import tqdm
+
+    # threads: the compiled loops release the interpreter, and nothing is copied
+    results = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(delayed(function)(*task) for task in tasks)
+    return list(tqdm(results, total=len(tasks), desc=description, delay=2.0, disable=not progress, leave=False))

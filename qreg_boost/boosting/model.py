@@ -1,0 +1,391 @@
+"""Quantile Boost Regression as a model: formula or arrays in, results out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from qreg_boost.base.checks import InputError, check_bool, check_choice, check_count, check_positive, check_tau, nearest
+from qreg_boost.base.design import Design, Encoder, Term
+from qreg_boost.boosting.learners import LEARNERS, Componentwise, Learner, LinearBlocks, Predictors
+from qreg_boost.boosting.loop import Task, boost
+from qreg_boost.boosting.losses import CheckLoss, weighted_median, weighted_quantile
+from qreg_boost.boosting.path import BoostPath
+from qreg_boost.boosting.facts import BoostFacts
+from qreg_boost.boosting.results import BoostResults
+from qreg_boost.boosting.steps import STEPS, Line, StepRule, step_unit
+from qreg_boost.boosting.stopping import CV, CVResult, cross_validate
+
+INITS = ("quantile", "median")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of a boosted fit, checked; see `qreg_boost.qbr`."""
+
+    tau: float = 0.5
+    learner: str | Learner = "linear"
+    mstop: int | CV = 100
+    nu: float = 0.1
+    step: str = "auto"
+    init: str | float = "quantile"
+    step_scale: str | None = "auto"
+    progress: bool = True
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "tau", check_tau(self.tau))
+        put(self, "mstop", _check_mstop(self.mstop))
+        put(self, "nu", check_positive(self.nu, "nu", advice=" It is the length of a step; 0.1 is usual."))
+        check_choice(self.step, "step", STEPS)
+        if self.step_scale is not None:
+            check_choice(self.step_scale, "step_scale", ("auto", "range"))
+        if isinstance(self.init, str):
+            check_choice(self.init, "init", INITS)
+        elif isinstance(self.init, bool) or not np.isscalar(self.init) or not np.isfinite(self.init):
+            raise InputError(f"`init` must be 'quantile', 'median' or a finite number in units of y; got {self.init!r}.")
+        put(self, "learner", _check_learner(self.learner, self.step_scale))
+        check_bool(self.progress, "progress")
+
+
+def _check_mstop(mstop: Any) -> int | CV:
+    if isinstance(mstop, CV):
+        return mstop
+    if isinstance(mstop, str):
+        if mstop != "cv":
+            raise InputError(f"`mstop` must be a whole number of at least 0, 'cv', or a CV(...); got {mstop!r}.")
+        return CV()
+    return check_count(mstop, "mstop", 0, " It is the number of iterations; 'cv' chooses it by cross-validation.")
+
+
+def _check_learner(learner: Any, step_scale: str | None) -> Learner:
+    if isinstance(learner, str):
+        if learner not in LEARNERS:
+            allowed = ", ".join(map(repr, LEARNERS))
+            raise InputError(f"`learner` must be one of {allowed}; got {learner!r}.{nearest(learner, LEARNERS)}")
+        # raw steps are there to repeat mboost, whose columns are centred at the plain mean
+        return Componentwise(center="rows") if learner == "componentwise" and step_scale is None else LEARNERS[learner]
+    if not hasattr(learner, "prepare") or isinstance(learner, type):
+        allowed = ", ".join(map(repr, LEARNERS))
+        raise InputError(f"`learner` must be one of {allowed}, or an instance of a learner; got {learner!r}.")
+    return learner
+
+
+class QBR:
+    """Quantile Boost Regression (Zheng 2012): functional gradient descent on the check loss.
+
+    Parameters
+    ----------
+    y : array_like (n,)
+        Response, numeric.
+    X : array_like (n, p)
+        Predictors as they are; the intercept belongs to the learner and is not among them.
+    tau : float or sequence of floats
+        Quantile level, strictly between 0 and 1; with several, `fit` returns a `QuantileProcess`.
+    names : sequence of str, optional
+        Names of the predictors; by default those of a DataFrame, else x1, x2, ...
+    weights, offset : array_like (n,), optional
+    missing : {"drop", "raise"}
+    **options
+        `learner`, `mstop`, `nu`, `step`, `init`, `step_scale`, `progress`: see `qreg_boost.qbr`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(20.0)
+    >>> fit = QBR(3 + 2 * x, x, tau=0.5).fit()
+    >>> fit.params.round(2).to_dict()
+    {'Intercept': 3.0, 'x1': 2.0}
+    """
+
+    def __init__(
+        self,
+        y: Any,
+        X: Any,
+        tau: Any = 0.5,
+        *,
+        names: Sequence[str] | None = None,
+        weights: Any = None,
+        offset: Any = None,
+        missing: str = "drop",
+        **options: Any,
+    ) -> None:
+        design = Design.from_arrays(y, X, names=names, weights=weights, offset=offset, missing=missing)
+        self._set(design, tau, options, _call("QBR(y, X, ", tau, options))
+
+    @classmethod
+    def from_formula(
+        cls,
+        formula: str,
+        data: Any,
+        tau: Any = 0.5,
+        *,
+        weights: Any = None,
+        offset: Any = None,
+        subset: Any = None,
+        missing: str = "drop",
+        env: Any = None,
+        **options: Any,
+    ) -> QBR:
+        """Return the model of a formula; arguments as in `qreg_boost.qbr`.
+
+        `env` is where functions named in the formula are looked up: a mapping, or None for those the package knows.
+        """
+        design = Design.from_formula(
+            formula, data, weights=weights, offset=offset, subset=subset, missing=missing, env=env
+        )
+        return cls.from_design(design, tau, _call(f'qbr("{formula}", data, ', tau, options), **options)
+
+    @classmethod
+    def from_design(cls, design: Design, tau: Any = 0.5, call: str = "", **options: Any) -> QBR:
+        """Return the model of a design that is already there."""
+        model = cls.__new__(cls)
+        model._set(design, tau, options, call or _call("QBR(y, X, ", tau, options))
+        return model
+
+    def _set(self, design: Design, tau: Any, options: Mapping[str, Any], call: str) -> None:
+        unknown = [name for name in options if name not in Settings.__dataclass_fields__ or name == "tau"]
+        if unknown:
+            known = [name for name in Settings.__dataclass_fields__ if name != "tau"]
+            raise InputError(
+                f"Unknown option {unknown[0]!r}.{nearest(unknown[0], known)} Options: {', '.join(known)}."
+            )
+        several = isinstance(tau, (list, tuple, np.ndarray)) or hasattr(tau, "to_numpy")
+        self.design = design
+        self.tau = list(tau) if several else tau
+        if several and not self.tau:
+            raise InputError("`tau` is an empty list; give at least one quantile level between 0 and 1.")
+        self.call = call
+        self._options = dict(options)
+        self.settings = tuple(Settings(tau=one, **options) for one in (self.tau if several else [tau]))
+
+    @property
+    def formula(self) -> str | None:
+        """The formula as written; None for a model of arrays."""
+        return self.design.formula
+
+    @property
+    def learner(self) -> str:
+        """Name of the base learner."""
+        return self._one.learner.name  # type: ignore[union-attr]
+
+    @property
+    def _one(self) -> Settings:
+        return self.settings[0]
+
+    def fit(self) -> Any:
+        """Return the fit: `BoostResults`, or a `QuantileProcess` for a list of taus."""
+        if isinstance(self.tau, list):
+            from qreg_boost.base.process import QuantileProcess
+
+            fits = [QBR.from_design(self.design, tau, self.call, **self._options).fit() for tau in self.tau]
+            return QuantileProcess(self.tau, fits)
+        cv = self._one.mstop
+        if isinstance(cv, int):
+            return self._results(self._run(self._task, cv), "fixed")
+        chosen = self.cross_validate(cv)
+        how = f"{chosen.kind}, rule {cv.rule}"
+        return self._results(self._run(self._task, chosen.mstop), how, chosen)
+
+    def _results(self, path: BoostPath, how: str, chosen: CVResult | None = None) -> BoostResults:
+        return BoostResults(self._facts(how), path, path.length, self, chosen)
+
+    # -- what a fit is made of -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """Case weights (n,), 1 where none were given."""
+        return np.ones(len(self.design.y)) if self.design.weights is None else self.design.weights
+
+    @cached_property
+    def target(self) -> np.ndarray:
+        """The response less any offset (n,)."""
+        return self.design.y if self.design.offset is None else self.design.y - self.design.offset
+
+    @cached_property
+    def _task(self) -> Task:
+        return self.task(self.weights)
+
+    @cached_property
+    def _row_mean(self) -> np.ndarray:
+        return self.design.X.mean(axis=0)
+
+    def task(self, weights: np.ndarray) -> Task:
+        """Return what the loop works on, for other weights (n,) than the model's own."""
+        settings, design = self._one, self.design
+        y, X = self.target, design.X
+        if not (weights > 0).all():
+            used = weights > 0
+            y, X, weights = y[used], X[used], weights[used]
+        predictors = Predictors(
+            X=np.ascontiguousarray(X),
+            weights=weights,
+            blocks=np.array([0, *np.cumsum([len(term.columns) for term in design.terms])], dtype=np.int64),
+            terms=tuple(term.name for term in design.terms),
+            columns=design.column_names,
+            intercept=design.intercept,
+            row_mean=self._row_mean,
+        )
+        plain = None if np.ptp(weights) == 0.0 else weights
+        return Task(
+            y=y,
+            weights=weights,
+            loss=CheckLoss(settings.tau),
+            learner=settings.learner.prepare(predictors),  # type: ignore[union-attr]
+            step=self._step(y, weights),
+            start=_start(settings, y, plain),
+        )
+
+    def _step(self, y: np.ndarray, weights: np.ndarray) -> StepRule:
+        settings = self._one
+        unit = step_unit(settings.step_scale, y, weights, settings.tau)
+        return STEPS[settings.step](settings.nu * unit, settings.step_scale)
+
+    def _run(self, task: Task, stop: int, path: BoostPath | None = None) -> BoostPath:
+        """Return the path to iteration `stop`, the continuation of `path` if there is one."""
+        if not task.learner.usable:
+            return _start_alone(task, "the start alone: no column varies, so there is nothing to choose from")
+        if np.ptp(task.y) == 0.0 and task.start == task.y[0]:
+            return _start_alone(task, "the start alone: it fits every row exactly")
+        if path is not None and (path.length >= stop or path.status != "complete"):
+            return path
+        loop = boost
+        if isinstance(task.loss, CheckLoss) and isinstance(task.learner, LinearBlocks):
+            from qreg_boost.boosting.signflip import boost_check as loop  # compiled: only once a fit needs it
+        first = 0 if path is None else path.length
+        fit = None if path is None else path.fit_at(first, task.learner.X)
+        with _bar(stop - first, self._one.progress) as bar:
+            tail = loop(task, stop, fit=fit, first=first, tick=bar.update)
+        return tail if path is None else path.followed_by(tail)
+
+    # -- what results may ask of their model -----------------------------------------------------------------------------------
+
+    def continued(self, path: BoostPath, stop: int) -> BoostPath:
+        """Return `path` continued to iteration `stop`."""
+        return self._run(self._task, stop, path)
+
+    def cross_validate(self, cv: CV) -> CVResult:
+        """Return the out-of-sample loss by iteration over the folds of `cv`."""
+        model = QBR.from_design(self.design, self._one.tau, self.call, **{**self._options, "progress": False})
+        return cross_validate(model.fold_risk, cv, self.weights, self.design.rows, f"tau={self._one.tau:g}")
+
+    def fold_risk(self, train: np.ndarray, held: np.ndarray, stop: int) -> np.ndarray:
+        """Return the mean loss (stop + 1,) on rows with weights `held` (n,) of a fit with weights `train` (n,)."""
+        task = self.task(train)
+        path = self._run(task, stop)
+        out = held > 0
+        risk = path.risk_along(self.design.X[out], self.target[out], held[out], task.loss)
+        return np.concatenate((risk, np.full(stop - path.length, risk[-1])))
+
+    def _facts(self, how: str) -> BoostFacts:
+        settings, design = self._one, self.design
+        used = self.weights > 0
+        plain = None if design.weights is None else self.weights[used]
+        y = self.target[used]
+        best_constant = weighted_quantile(y, settings.tau, plain)
+        return BoostFacts.of(
+            design,
+            call=self.call,
+            settings=settings,
+            how=how,
+            gamma=None if isinstance(self._task.step, Line) else self._task.step.first,
+            null_loss=CheckLoss(settings.tau).risk(y, np.full(len(y), best_constant), self.weights[used]),
+        )
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return the options and the rows, as values that JSON holds and arrays: with them a fit can be made again."""
+        design = self.design
+        options = dict(self._options)
+        for name, value in options.items():
+            if not isinstance(value, (str, int, float, bool, type(None))):
+                raise InputError(f"A fit with {name}={value!r} cannot be saved with its rows; save it without data=True.")
+        arrays = {"y": design.y, "X": design.X, "rows": design.rows, "index": _plain_index(design.index)}
+        arrays |= {name: getattr(design, name) for name in ("weights", "offset") if getattr(design, name) is not None}
+        meta = {
+            "tau": self._one.tau,
+            "options": options,
+            "call": self.call,
+            "index_name": None if design.index.name is None else str(design.index.name),
+        }
+        return meta, arrays
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the model without what can be computed again."""
+        computed = ("_task", "_row_mean", "target", "weights")
+        return {name: value for name, value in self.__dict__.items() if name not in computed}
+
+
+def restore_boost(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> BoostResults:
+    """Return the results that `BoostResults.state` wrote; with a model if the rows were saved."""
+    parts: dict[str, dict[str, np.ndarray]] = {"path": {}, "encoder": {}, "model": {}}
+    for name, array in arrays.items():
+        part, _, own = name.partition(".")
+        parts[part][own] = array
+    facts = BoostFacts.from_state(meta["facts"])
+    encoder = Encoder.from_state(meta["encoder"], parts["encoder"])
+    path = BoostPath.from_state(meta["path"], parts["path"])
+    shared = {"encoder": encoder, **({} if meta["least"] is None else {"least": meta["least"]})}
+    model = _restore_model(meta["model"], parts["model"], facts, encoder) if "model" in meta else None
+    return BoostResults(facts, path, int(meta["mstop"]), model, None, shared)
+
+
+def _restore_model(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], facts: BoostFacts, encoder: Encoder) -> QBR:
+    design = Design(
+        y=arrays["y"],
+        X=arrays["X"],
+        column_names=facts.columns,
+        terms=tuple(Term(name, columns) for name, columns in facts.terms),
+        intercept=facts.intercept,
+        weights=arrays.get("weights"),
+        offset=arrays.get("offset"),
+        index=pd.Index(arrays["index"], name=meta["index_name"]),
+        rows=arrays["rows"],
+        n_dropped=facts.n_dropped,
+        response=facts.response,
+        formula=facts.formula,
+        encoder=encoder,
+    )
+    return QBR.from_design(design, meta["tau"], meta["call"], **meta["options"])
+
+
+def _plain_index(index: pd.Index) -> np.ndarray:
+    """Return row labels as an array that a file can hold: numbers and dates as they are, all else as text."""
+    values = index.to_numpy()
+    return values if values.dtype.kind in "biufmM" else np.array([str(label) for label in index], dtype=str)
+
+
+def _start(settings: Settings, y: np.ndarray, weights: np.ndarray | None) -> float:
+    if settings.init == "quantile":
+        return weighted_quantile(y, settings.tau, weights)
+    if settings.init == "median":
+        return weighted_median(y, weights)
+    return float(settings.init)
+
+
+def _start_alone(task: Task, status: str) -> BoostPath:
+    risk = task.loss.risk(task.y, np.full(len(task.y), task.start), task.weights)
+    return task.learner.path(task.start, [], [], [risk], status)
+
+
+@contextmanager
+def _bar(total: int, shown: bool) -> Iterator[Any]:
+    from tqdm.auto import tqdm
+
+    with tqdm(total=total, desc="boosting", unit="it", delay=2.0, disable=not shown, leave=False) as bar:
+        yield bar
+
+
+def _call(head: str, tau: Any, options: Mapping[str, Any]) -> str:
+    level = list(tau) if isinstance(tau, (list, tuple, np.ndarray)) else tau
+    given = [f"tau={level!r}"]
+    for name, default in ((field.name, field.default) for field in fields(Settings) if field.name not in ("tau", "progress")):
+        value = options.get(name, default)
+        if not (isinstance(value, type(default)) and value == default):
+            given.append(f"{name}={value!r}")
+    return head + ", ".join(given) + ")"

@@ -1,0 +1,393 @@
+"""What a boosted fit hands back: coefficients at any iteration, selections, tables, plots."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from qreg_boost.base.checks import ConvergenceWarning, InputError, NotDefinedError, check_count
+from qreg_boost.base.results import Results
+from qreg_boost.boosting.facts import BoostFacts
+from qreg_boost.boosting.path import BoostPath
+from qreg_boost.boosting.stopping import CV, CVResult
+
+if TYPE_CHECKING:
+    from qreg_boost.base.summary import Summary
+    from qreg_boost.quantreg.solution import Solution
+
+
+class BoostResults(Results):
+    """A fitted quantile boosting model; made by ``fit``, never changed afterwards.
+
+    Parameters
+    ----------
+    facts : BoostFacts
+    path : BoostPath
+        May be longer than `mstop`; fits cut from it share it.
+    mstop : int
+        Iteration that this fit stands at.
+    model : QBR or None
+        The model, which holds the rows; None for a fit loaded from a file without data.
+    chosen : CVResult, optional
+        The cross-validation that chose `mstop`.
+    shared : dict, optional
+        Values that all fits of one model share: the exact optimum, and the encoder of new data.
+    """
+
+    title = "Quantile Boost Regression"
+
+    def __init__(
+        self,
+        facts: BoostFacts,
+        path: BoostPath,
+        mstop: int,
+        model: Any = None,
+        chosen: CVResult | None = None,
+        shared: dict[str, Any] | None = None,
+    ) -> None:
+        self.facts = facts
+        self.path = path
+        self.mstop = mstop
+        self.chosen = chosen
+        self._model = model
+        self._shared = {} if shared is None else shared
+        if path.status.startswith("stalled") and mstop == path.length:
+            warnings.warn(
+                f"The line search {path.status}: no step along the chosen learner lowers the check loss, which stands at "
+                f'{self.risk:.6g}. step="fixed" goes on from there.',
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    # -- what it is ------------------------------------------------------------------------------------------------------------
+
+    @property
+    def tau(self) -> float:
+        """Quantile level."""
+        return self.facts.tau
+
+    @property
+    def formula(self) -> str | None:
+        """The formula as written; None for a fit to arrays."""
+        return self.facts.formula
+
+    @property
+    def nobs(self) -> int:
+        """Number of rows with weight above 0."""
+        return self.facts.nobs
+
+    @property
+    def start(self) -> float:
+        """The constant that the fit started from, in units of y."""
+        return self.path.start
+
+    @property
+    def status(self) -> str:
+        """ "complete", or why the run ended before it was asked to."""
+        return self.path.status if self.mstop == self.path.length else "complete"
+
+    @property
+    def model(self) -> Any:
+        """The model, with its design; a fit loaded from a file has one only if it was saved with ``data=True``."""
+        if self._model is None:
+            raise NotDefinedError(
+                "This fit was loaded without the rows it was fitted to, so it has no `model`: nothing can be refitted, and there are no "
+                "fitted values or residuals. Save it with save(path, data=True), or use predict(new)."
+            )
+        return self._model
+
+    @property
+    def encoder(self) -> Any:
+        """What encodes new data."""
+        return self._shared["encoder"] if self._model is None else self._model.design.encoder
+
+    # -- coefficients and path -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def params(self) -> pd.Series:
+        """Coefficients on the data's own scale, the intercept first; columns never selected have 0."""
+        slopes = self.path.slopes_at(self.mstop)
+        values = np.concatenate(([self.path.intercept_at(self.mstop)], slopes))
+        return pd.Series(values, index=self._labels, name=f"tau={self.tau:g}")
+
+    @property
+    def _labels(self) -> pd.Index:
+        return pd.Index(("Intercept", *self.facts.columns), name="term")
+
+    def coef_path(self) -> pd.DataFrame:
+        """Return the coefficients after 0..mstop iterations (rows), on the data's own scale."""
+        table = self.path.coefficients(self.mstop)
+        return pd.DataFrame(table, index=self._iterations, columns=self._labels)
+
+    @property
+    def _iterations(self) -> pd.RangeIndex:
+        return pd.RangeIndex(self.mstop + 1, name="iteration")
+
+    @cached_property
+    def risk_path(self) -> pd.Series:
+        """Weighted sum of check losses after 0..mstop iterations, in units of y."""
+        return pd.Series(self.path.risks[: self.mstop + 1], index=self._iterations, name="risk")
+
+    @property
+    def risk(self) -> float:
+        """Weighted sum of check losses of this fit, in units of y."""
+        return float(self.path.risks[self.mstop])
+
+    @cached_property
+    def selected(self) -> pd.Series:
+        """Name of the learner chosen in iterations 1..mstop."""
+        names = np.array(self.path.names, dtype=object)[self.path.selected[: self.mstop]]
+        return pd.Series(names, index=pd.RangeIndex(1, self.mstop + 1, name="iteration"), name="selected", dtype=object)
+
+    def _by_learner(self, values: Any, name: str) -> pd.Series:
+        return pd.Series(values, index=pd.Index(self.path.names, name="learner"), name=name, dtype=float)
+
+    @cached_property
+    def selection_frequencies(self) -> pd.Series:
+        """Share of the iterations in which each learner was chosen; missing at iteration 0."""
+        counts = np.bincount(self.path.selected[: self.mstop], minlength=len(self.path.names))
+        return self._by_learner(counts / self.mstop if self.mstop else np.nan, "selection_frequency")
+
+    @cached_property
+    def first_selected(self) -> pd.Series:
+        """Iteration in which each learner was first chosen; missing for those never chosen."""
+        first = np.full(len(self.path.names), np.nan)
+        learners, at = np.unique(self.path.selected[: self.mstop], return_index=True)
+        first[learners] = at + 1
+        return self._by_learner(first, "first_selected")
+
+    @cached_property
+    def importance(self) -> pd.Series:
+        """Share of each learner in the reduction of the check loss since the start; missing where nothing was reduced."""
+        gains = -np.diff(self.path.risks[: self.mstop + 1])
+        by_learner = np.bincount(self.path.selected[: self.mstop], weights=gains, minlength=len(self.path.names))
+        total = float(by_learner.sum())
+        return self._by_learner(by_learner / total if total > 0 else np.nan, "importance")
+
+    # -- how good it is --------------------------------------------------------------------------------------------------------
+
+    @property
+    def prsquared(self) -> float:
+        """R1 = 1 - V/V0 (Koenker and Machado 1999), V0 the loss of the best constant; missing if that is nil."""
+        return 1.0 - self.risk / self.facts.null_loss if self.facts.null_loss > 0 else np.nan
+
+    @property
+    def optimum(self) -> Solution:
+        """The exact minimiser of the check loss over an intercept and all columns; solved when first asked, once per model."""
+        if "optimum" not in self._shared:
+            from qreg_boost.quantreg.interior_point import interior_point
+
+            model = self.model
+            X = np.column_stack((np.ones(len(model.target)), model.design.X))
+            self._shared["optimum"] = interior_point(X, model.target, self.tau, model.design.weights)
+            self._shared["least"] = self._shared["optimum"].objective
+        return self._shared["optimum"]
+
+    @property
+    def optimality_gap(self) -> float:
+        """(risk - opt) / opt, opt the least check loss over an intercept and all columns; missing where opt is nil.
+
+        It measures optimisation, not quality: a fit stopped by cross-validation should have one.
+        """
+        least = self._shared["least"] if "least" in self._shared else self.optimum.objective
+        return (self.risk - least) / least if least > 0 else np.nan
+
+    # -- other iterations ------------------------------------------------------------------------------------------------------
+
+    def at(self, m: int) -> BoostResults:
+        """Return the fit at iteration m of this path; this fit stays as it is."""
+        m = check_count(m, "m", 0, " It is an iteration of the path.")
+        if m > self.path.length:
+            reason = "" if self.path.status == "complete" else f" (the run ended early: {self.path.status})"
+            raise InputError(f"The path has {self.path.length} iterations{reason}; got m={m}. extend({m}) goes on to there.")
+        return self._on(self.path, m, "fixed")
+
+    def extend(self, m: int) -> BoostResults:
+        """Return the fit continued to iteration m in all, without refitting; this fit stays as it is."""
+        m = check_count(m, "m", 0)
+        if m < self.mstop:
+            raise InputError(f"extend({m}) would shorten the fit, which stands at iteration {self.mstop}; use at({m}).")
+        path = self.model.continued(self.path, m)
+        return self._on(path, min(m, path.length), "fixed")
+
+    def _on(self, path: BoostPath, m: int, how: str) -> BoostResults:
+        return BoostResults(replace(self.facts, how=how), path, m, self._model, None, self._shared)
+
+    def cv(
+        self,
+        folds: Any = "kfold",
+        k: int = 10,
+        max: int | None = None,
+        rng: Any = 0,
+        n_jobs: int = 1,
+        rule: str = "min",
+        progress: bool = True,
+    ) -> CVResult:
+        """Return the out-of-sample loss by iteration, 0 to `max` (by default mstop); see `qreg_boost.CV`.
+
+        ``fit.at(fit.cv().mstop)`` is the fit at the best stop.
+        """
+        most = self.mstop if max is None else max
+        if most < 1:
+            raise InputError("`max` must be at least 1 to compare stops; this fit stands at iteration 0, so give `max`.")
+        return self.model.cross_validate(CV(folds, k, most, rng, rule, n_jobs, progress))
+
+    # -- rows ------------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def fittedvalues(self) -> pd.Series:
+        """Fitted quantiles of the rows kept, under the caller's labels, in units of y."""
+        design = self.model.design
+        return pd.Series(self._values(design.X, design.offset), index=design.index, name="fitted")
+
+    @cached_property
+    def resid(self) -> pd.Series:
+        """Response minus fitted quantile of the rows kept, under the caller's labels."""
+        design = self.model.design
+        return pd.Series(design.y - self.fittedvalues.to_numpy(), index=design.index, name="resid")
+
+    def predict(self, new: Any = None, offset: Any = None) -> pd.Series:
+        """Return predicted quantiles for new data, in units of y.
+
+        Parameters
+        ----------
+        new : DataFrame, mapping or array (rows, p), optional
+            The columns of the formula, encoded as in training; without it, the fitted values. Rows in which something is missing get
+            a missing prediction.
+        offset : array_like (rows,), optional
+            Needed if the fit had an offset that was no column of the data.
+
+        Raises
+        ------
+        InputError
+            If a column is missing, or a level was not seen in training.
+        """
+        if new is None:
+            if offset is not None:
+                raise InputError("`offset` goes with new data; without `new` the offset of the fit is used.")
+            return self.fittedvalues
+        encoded = self.encoder.encode(new, offset)
+        return pd.Series(self._values(encoded.X, encoded.offset), index=encoded.index, name="predicted")
+
+    def _values(self, X: np.ndarray, offset: np.ndarray | None) -> np.ndarray:
+        fit = self.path.fit_at(self.mstop, X)
+        if X.shape[1]:
+            fit[np.isnan(X).any(axis=1)] = np.nan
+        return fit if offset is None else fit + offset
+
+    # -- saving ----------------------------------------------------------------------------------------------------------------
+
+    def state(self, data: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return what a saved file holds; with `data`, the rows too. The optimum is solved for first, so that the gap can be read."""
+        encoder_meta, encoder_arrays = self.encoder.state()
+        if self._model is not None and "least" not in self._shared:
+            self.optimum  # noqa: B018
+        meta: dict[str, Any] = {
+            "facts": self.facts.state(),
+            "mstop": self.mstop,
+            "least": self._shared.get("least"),
+            "encoder": encoder_meta,
+            "path": self.path.state()[0],
+        }
+        arrays = {f"path.{name}": array for name, array in self.path.state()[1].items()}
+        arrays |= {f"encoder.{name}": array for name, array in encoder_arrays.items()}
+        if data:
+            model_meta, model_arrays = self.model.state()
+            meta["model"] = model_meta
+            arrays |= {f"model.{name}": array for name, array in model_arrays.items()}
+        return meta, arrays
+
+    # -- tables ----------------------------------------------------------------------------------------------------------------
+
+    def tidy(self) -> pd.DataFrame:
+        """Return one row per coefficient: term, estimate, selection_frequency, first_selected, importance.
+
+        The last three belong to learners; a factor's columns repeat those of the factor.
+        """
+        owner = self._owners()
+        table = pd.DataFrame({"term": self._labels, "estimate": self.params.to_numpy()})
+        for values in (self.selection_frequencies, self.first_selected, self.importance):
+            table[values.name] = [np.nan if name is None else values[name] for name in owner]
+        return table
+
+    def _owners(self) -> list[str | None]:
+        names = set(self.path.names)
+        if "Intercept" in names and self.path.intercept_learner:
+            return list(self._labels)
+        owner: list[str | None] = [None] * len(self._labels)
+        for term, columns in self.facts.terms:
+            for column in columns:
+                owner[column + 1] = term if term in names else self.facts.columns[column]
+        return owner
+
+    def glance(self) -> pd.DataFrame:
+        """Return one row of facts about the fit."""
+        return pd.DataFrame(
+            {
+                "tau": [self.tau],
+                "nobs": [self.nobs],
+                "n_dropped": [self.facts.n_dropped],
+                "mstop": [self.mstop],
+                "n_selected": [int((self.path.slopes_at(self.mstop) != 0).sum())],
+                "start": [self.start],
+                "risk": [self.risk],
+                "null_risk": [self.facts.null_loss],
+                "prsquared": [self.prsquared],
+                "optimality_gap": [self.optimality_gap],
+            }
+        )
+
+    def augment(self, data: pd.DataFrame | None = None) -> pd.DataFrame:
+        """Return rows with ``.fitted`` and ``.resid``: of the training data, or of `data` (``.resid`` where it holds the response)."""
+        if data is None:
+            design = self.model.design
+            table = pd.DataFrame({design.response: design.y}, index=design.index)
+            table[list(design.column_names)] = design.X
+            return table.assign(**{".fitted": self.fittedvalues, ".resid": self.resid})
+        table = pd.DataFrame(data).copy()
+        table[".fitted"] = self.predict(data).to_numpy()
+        if self.facts.response in table:
+            table[".resid"] = table[self.facts.response].astype(float).to_numpy() - table[".fitted"].to_numpy()
+        return table
+
+    def summary(self) -> Summary:
+        """Return the summary as text, HTML and LaTeX."""
+        from qreg_boost.boosting.report import summarise
+
+        return summarise(self)
+
+    def __str__(self) -> str:
+        from qreg_boost.boosting.report import describe
+
+        return describe(self)
+
+    # -- plots and R -----------------------------------------------------------------------------------------------------------
+
+    def plot_path(self, ax: Any = None) -> Any:
+        """Draw the coefficients against the iteration; return the Axes."""
+        from qreg_boost.plots.paths import plot_path
+
+        return plot_path(self.coef_path(), tau=self.tau, ax=ax)
+
+    def plot_risk(self, ax: Any = None) -> Any:
+        """Draw the check loss against the iteration; return the Axes."""
+        from qreg_boost.plots.paths import plot_risk
+
+        return plot_risk(self.risk_path, tau=self.tau, ax=ax)
+
+    def plot_importance(self, ax: Any = None) -> Any:
+        """Draw each learner's share in the reduction of the loss; return the Axes."""
+        from qreg_boost.plots.paths import plot_importance
+
+        return plot_importance(self.importance, tau=self.tau, ax=ax)
+
+    def compare_r(self) -> Any:
+        """Return a comparison with R: the gap to `rq`'s optimum, and equality with mboost where that is installed."""
+        from qreg_boost.r.compare import compare
+
+        return compare(self)
