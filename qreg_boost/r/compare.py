@@ -20,6 +20,7 @@ from qreg_boost.base.rank import independent_columns
 from qreg_boost.r import session
 
 _Row = tuple[str, float, float, float, str]
+_IN_MBOOST = {"linear": "mboost's bols", "componentwise": "mboost's glmboost"}
 _COLUMNS = ["term", "python", "r", "difference", "note"]
 _CHECKS = "Exact solver of this package beside rq, on the same columns:"
 _LOSS = "check loss (sum)"
@@ -33,10 +34,17 @@ resid <- as.vector(y - X %*% fit$coefficients)
 w <- if (is.null(weights)) rep(1, length(y)) else weights
 list(coef = as.vector(fit$coefficients), objective = sum(w * resid * (tau - (resid < 0))))
 """
-_GLMBOOST = """
+# mboost's names for the two linear learners: one base learner per term with its intercept, one column at a time.
+_MBOOST = """
+bols <- mboost::bols
+d <- as.data.frame(X)
+names(d) <- paste0("v", seq_along(d))
+d$y <- y
+right <- paste(if (learner == "linear") paste0("bols(", terms, ")") else gsub(",", " +", terms), collapse = " + ")
 if (is.null(weights)) weights <- rep(1, length(y))
-fit <- mboost::glmboost(x = X, y = y, weights = weights, center = TRUE,
-  family = mboost::QuantReg(tau = tau), control = mboost::boost_control(mstop = mstop, nu = nu))
+boost <- if (learner == "linear") mboost::mboost else mboost::glmboost
+fit <- boost(as.formula(paste("y ~", right)), data = d, weights = weights, family = mboost::QuantReg(tau = tau),
+  control = mboost::boost_control(mstop = mstop, nu = nu))
 list(risk = utils::tail(fit$risk(), 1L))
 """
 
@@ -53,7 +61,7 @@ class Comparison:
         (python - r), ``note``. Differences are expected here.
     checks : DataFrame
         The same columns for what must agree: this package's exact solver beside `rq`, and, where it applies and mboost
-        is installed, the boosted loss beside `glmboost`.
+        is installed, the boosted loss beside mboost's.
     gap : float
         (our check loss - R's least) / R's least; NaN where that is 0.
     unique : bool
@@ -255,28 +263,31 @@ def _notes(problem: _Problem, fit: Any, gap: float, unique: bool, agrees: bool, 
 
 
 def _mboost(fit: Any) -> tuple[list[_Row], tuple[str, ...]]:
-    """Return the boosted loss beside that of mboost's glmboost, the same algorithm on raw columns, or why not."""
+    """Return the boosted loss beside mboost's, the same algorithm on raw columns, or why it is not there."""
     model, design = fit.model, fit.model.design
-    raw = model.step_scale is None and model.init == "median" and design.X.shape[1] > 0
-    if str(model.learner) != "componentwise" or not raw:
-        how = 'learner="componentwise", step_scale=None, init="median"'
-        return [], (f"Not compared with mboost's glmboost; its counterpart here is a fit with {how}.",)
+    learner = str(model.learner)
+    if learner not in _IN_MBOOST or model.step_scale is not None or model.init != "median" or not design.terms:
+        how = 'learner="linear" or "componentwise", step_scale=None, init="median"'
+        return [], (f"Not compared with mboost; its counterpart here is a fit with {how}.",)
+    name = _IN_MBOOST[learner]
     try:
         session.require("mboost")
     except InputError as error:
-        return [], (f"Not compared with glmboost. {error}",)
+        return [], (f"Not compared with {name}. {error}",)
     outcome = session.run(
-        _GLMBOOST,
-        X=np.column_stack([np.ones(len(design.X)), design.X]),
+        _MBOOST,
+        X=design.X,
         y=design.y if design.offset is None else design.y - design.offset,
         weights=design.weights,
+        terms=[", ".join(f"v{column + 1}" for column in term.columns) for term in design.terms],
+        learner=learner,
         tau=fit.tau,
         mstop=fit.mstop,
         nu=model.nu,
     )
     if outcome.error is not None:
-        return [], (f"Not compared with glmboost, which stopped: {outcome.error}",)
-    return [_row("glmboost: check loss", fit.risk, float(outcome.value["risk"].iloc[0]), "must agree")], ()
+        return [], (f"Not compared with {name}, which stopped: {outcome.error}",)
+    return [_row(f"{name}: check loss", fit.risk, float(outcome.value["risk"].iloc[0]), "must agree")], ()
 
 
 _FORMATS: dict[str, Callable[[Any], str]] = {

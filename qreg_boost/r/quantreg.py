@@ -218,7 +218,9 @@ def _columns(text: str, formula: str, data: pd.DataFrame) -> list[Any]:
     outcome = session.run("all.vars(as.formula(text))", text=text)
     if outcome.error is not None:
         reason = outcome.error.splitlines()[0].removeprefix("<text>:")
-        raise FormulaError(f'R cannot read the formula "{formula}" (in R\'s spelling "{text}"): {reason}.')
+        raise FormulaError(
+            f'R cannot read the formula "{formula}" (in R\'s spelling "{text}"): {reason}.{_locale(text)}'
+        )
     names = set(outcome.value)
     columns = [str(column) for column in data.columns]
     for name in sorted(names - set(columns) - _CONSTANTS):
@@ -226,6 +228,14 @@ def _columns(text: str, formula: str, data: pd.DataFrame) -> list[Any]:
             f'Column {name!r} in "{formula}" is not in `data`.{nearest(name, columns)} Columns: {listed(columns)}.'
         )
     return [c for c in data.columns if "." in names or str(c) in names]
+
+
+def _locale(text: str) -> str:
+    if text.isascii() or session.evaluate("l10n_info()[['UTF-8']]").item():
+        return ""
+    return (
+        " R's locale is not UTF-8, so names must be ASCII: start Python with the environment variable LC_ALL=C.UTF-8."
+    )
 
 
 def _results(

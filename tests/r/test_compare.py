@@ -21,7 +21,8 @@ def boosted(y, X, names, tau=0.4, weights=None, offset=None, above=1.02, **model
     """Return what `compare` asks of a boosted fit: half of the way to the optimum, `above` times its loss."""
     z = y if offset is None else y - offset
     solution = interior_point(np.column_stack([np.ones(len(y)), X]), z, tau, weights)
-    design = SimpleNamespace(y=y, X=X, column_names=names, weights=weights, offset=offset, intercept=True)
+    terms = tuple(SimpleNamespace(name=name, columns=(j,)) for j, name in enumerate(names))
+    design = SimpleNamespace(y=y, X=X, column_names=names, terms=terms, weights=weights, offset=offset, intercept=True)
     model = {"learner": "linear", "step_scale": "auto", "init": "quantile", "nu": 0.1, **model}
     return SimpleNamespace(
         params=pd.Series(np.nan_to_num(solution.coef) / 2, index=["Intercept", *names]),
@@ -109,21 +110,23 @@ def test_a_perfect_fit_has_no_relative_gap():
     assert np.isnan(found.gap) and "without loss" in found.notes[0]
 
 
-def test_mboost_is_named_where_it_is_missing(numbers):
+@pytest.mark.parametrize("learner", ["linear", "componentwise"])
+def test_mboost_is_named_where_it_is_missing(numbers, learner):
     if r.available().packages["mboost"]:
         pytest.skip("mboost is installed here")
-    fit = boosted(*numbers, ("x1", "x2"), learner="componentwise", step_scale=None, init="median")
+    fit = boosted(*numbers, ("x1", "x2"), learner=learner, step_scale=None, init="median")
     assert str(installation.missing_package("mboost", r.available().r_version)) in r.compare(fit).notes[-1]
 
 
 @pytest.mark.r("mboost")
-def test_glmboost_agrees(numbers):
+@pytest.mark.parametrize(("learner", "name"), [("linear", "bols"), ("componentwise", "glmboost")])
+def test_mboost_agrees(numbers, learner, name):
     pytest.importorskip("qreg_boost.boosting.model")
     from qreg_boost.boosting.model import QBR
 
     y, X = numbers
-    fit = QBR(y, X, tau=0.4, learner="componentwise", step_scale=None, init="median").fit()
-    row = r.compare(fit).checks.set_index("term").loc["glmboost: check loss"]
+    fit = QBR(y, X, tau=0.4, learner=learner, step_scale=None, init="median").fit()
+    row = r.compare(fit).checks.set_index("term").loc[f"mboost's {name}: check loss"]
     assert row["python"] == pytest.approx(row["r"], rel=1e-9)
 
 

@@ -267,6 +267,18 @@ def test_r_can_be_started_in_a_thread():
     assert printed.split() == ["210.0", "True"]
 
 
+def test_names_beyond_ascii_need_a_utf8_locale():
+    code = """
+        import pandas as pd, qreg_boost.r as r
+        try:
+            print(r.rq("größe ~ x", pd.DataFrame({"größe": [1.0, 2, 4], "x": [1.0, 2, 3]})).nobs)
+        except ValueError as error:
+            print(error)
+        """
+    assert fresh(code, LC_ALL="C.UTF-8", PYTHONUTF8="1").strip() == "3"
+    assert "start Python with the environment variable LC_ALL=C.UTF-8" in fresh(code, LC_ALL="C", PYTHONUTF8="1")
+
+
 @pytest.mark.parametrize("first", ["import rpy2.robjects as ro", "import qreg_boost.r.session as s; s.start()"])
 def test_it_shares_r_with_rpy2(first):
     printed = fresh(
