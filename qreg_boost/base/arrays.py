@@ -22,7 +22,9 @@ def read_arrays(
     values, found = _predictors(X)
     response, label = _response_of(y)
     if len(response) != len(values):
-        raise InputError(f"`y` has {len(response)} values and `X` has {len(values)} rows; there must be one row per value.")
+        raise InputError(
+            f"`y` has {len(response)} values and `X` has {len(values)} rows; there must be one row per value."
+        )
     if not len(response):
         raise InputError("`y` and `X` are empty: 0 rows.")
     index = _index(y, X, len(response))
@@ -90,13 +92,15 @@ def _response_of(y: Any) -> tuple[np.ndarray, str]:
         kind = kind_of(y)
         if kind != "number":
             raise InputError(
-                f"Response {label!r} is not numeric (it is {described(y, kind)}). Make it numbers first, for example with "
-                "pandas.to_numeric, or with astype(float) for True and False."
+                f"Response {label!r} is not numeric (it is {described(y, kind)}). Make it numbers first, "
+                "for example with pandas.to_numeric, or with astype(float) for True and False."
             )
         return np.asarray(plain_values(y, kind), dtype=np.float64), label
     array = np.asarray(y)
     if array.dtype.kind in "bUSmM":
-        raise InputError(f"Response `y` is not numeric (dtype {array.dtype}); make it numbers first, for example with astype(float).")
+        raise InputError(
+            f"Response `y` is not numeric (dtype {array.dtype}); make it numbers first, for example with astype(float)."
+        )
     array = _floats(array, "y")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]

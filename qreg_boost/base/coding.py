@@ -1,4 +1,4 @@
-"""Columns to design columns: values of factors settled as numbers or levels, and the blocks of a design built from them."""
+"""Columns to design columns: factors settled as numbers or levels, and the design built from them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class CodedFactor:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Consecutive design columns: the product of factors (positions), each through its (levels, k) contrasts if it has levels."""
+    """Consecutive design columns: the product of factors (positions), with (levels, k) contrasts where categorical."""
 
     factors: tuple[int, ...]
     contrasts: tuple[np.ndarray | None, ...]
@@ -37,11 +37,16 @@ class Block:
 class Source:
     """The columns of a frame that a formula uses, by safe name."""
 
-    def __init__(self, frame: pd.DataFrame, columns: Mapping[str, Hashable], text: str) -> None:
-        self.series = {safe: find_column(frame, column, f'in "{text}"') for safe, column in columns.items()}
+    def __init__(self, frame: pd.DataFrame, columns: Mapping[str, Hashable], text: str, where: str = "`data`") -> None:
+        by_name = {str(column): column for column in reversed(frame.columns)}
+        self.series = {
+            safe: find_column(frame, by_name.get(str(column), column), f'in "{text}"', where)
+            for safe, column in columns.items()
+        }
         self.kinds = {safe: kind_of(series) for safe, series in self.series.items()}
         self.names = {safe: str(column) for safe, column in columns.items()}
         self.n = len(frame)
+        self.index = frame.index
 
     def missing(self, safe: str) -> np.ndarray:
         """Return an (n,) mask of the rows where a column is missing."""
@@ -54,6 +59,13 @@ class Source:
             part = series if rows is None or len(rows) == self.n else series.iloc[rows]
             out[safe] = plain_values(part, self.kinds[safe])
         return out
+
+
+def taken(value: np.ndarray | Categories, rows: np.ndarray) -> np.ndarray | Categories:
+    """Return a settled value on some rows (positions)."""
+    if isinstance(value, Categories):
+        return Categories(value.data[rows], value.contrast, value.levels)
+    return value[rows]
 
 
 def settle(value: Any, n: int, label: str) -> np.ndarray | Categories:
@@ -75,7 +87,7 @@ def settle(value: Any, n: int, label: str) -> np.ndarray | Categories:
         return Categories(value)
     array = np.asarray(value)
     if array.ndim == 0:
-        raise InputError(f"'{label}' gives one value ({value!r}), not one for each of {n} rows.")
+        raise InputError(f"'{label}' gives one value ({array}), not one for each of {n} rows.")
     _check_rows(len(array), n, label)
     if array.dtype == object or array.dtype.kind in "mMUSV":
         return _settle_objects(array, label)
@@ -149,8 +161,9 @@ def _python(values: Any) -> list[Any]:
 def levels_of(value: Categories, label: str) -> tuple[tuple[Any, ...], tuple[bool, ...]]:
     """Return the levels of a factor, and which of them have rows.
 
-    Levels are those asked for by ``levels=``; else the categories of a categorical column that have rows, in their order
-    (ordered or not; R's lm and rq leave out the others too); else False and True; else the distinct values, sorted.
+    Levels are those asked for by ``levels=``; else the categories of a categorical column that have rows, in their
+    order (ordered or not; R's lm and rq too leave out the others); else False and True; else the distinct values,
+    sorted.
     """
     codes, distinct = factorised(value.data)
     present = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
@@ -180,7 +193,7 @@ def _sorted(values: list[Any]) -> list[Any]:
 
 
 def codes_of(value: np.ndarray | Categories, factor: CodedFactor) -> np.ndarray:
-    """Return (n,) positions of a factor's values among its levels, -1 where missing; a level not seen in training is refused."""
+    """Return (n,) positions among a factor's levels, -1 where missing; a level not seen in training is refused."""
     assert factor.levels is not None
     assert factor.seen is not None
     label = factor.expression.label
@@ -198,15 +211,15 @@ def codes_of(value: np.ndarray | Categories, factor: CodedFactor) -> np.ndarray:
         if at is None or not factor.seen[at]:
             training = [level for level, there in zip(factor.levels, factor.seen, strict=True) if there]
             raise InputError(
-                f"'{label}' has the level {level!r}, which had no rows in training.{nearest(str(level), map(str, training))} "
-                f"Levels of {label}: {listed(repr(known) for known in training)}."
+                f"'{label}' has the level {level!r}, which had no rows in training."
+                f"{nearest(str(level), map(str, training))} Levels of {label}: {listed(map(repr, training))}."
             )
         table[position] = at
     return table[codes]
 
 
 def build(values: Sequence[np.ndarray], blocks: Sequence[Block], n: int) -> np.ndarray:
-    """Return the (n, p) design: for each block the products of its factors' columns, the leftmost factor varying fastest."""
+    """Return the (n, p) design: per block the products of its factors' columns, the leftmost factor varying fastest."""
     out = np.empty((n, sum(block.width for block in blocks)))
     start = 0
     for block in blocks:

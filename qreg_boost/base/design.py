@@ -76,8 +76,8 @@ class Design:
         formula : str
             patsy's language, R's dot (``y ~ .``, ``. - id``) and R's spellings (``log(x)``, ``factor(g)``, ``I(x^2)``,
             ``(a + b)^2``, ``poly(x, 2)``). Boolean, text and categorical columns, ordered or not, get patsy's treatment
-            coding; categories without a row are left out, as R's ``lm`` leaves them out. Terms stand in the order of the
-            formula, main effects first (patsy puts categorical ones first).
+            coding; categories without a row are left out, as R's ``lm`` leaves them out. Terms stand in the order of
+            the formula, main effects first (patsy puts categorical ones first).
         data : DataFrame, or dict of columns
             Never changed.
         weights, offset : column name, (n,) array, or Series aligned by index

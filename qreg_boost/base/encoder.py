@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from qreg_boost.base.checks import InputError, check_finite, listed
-from qreg_boost.base.coding import Block, CodedFactor, Source, build, codes_of, refuse_infinite, settle
+from qreg_boost.base.coding import Block, CodedFactor, Source, build, codes_of, refuse_infinite, settle, taken
 from qreg_boost.base.frames import as_frame, find_column, row_values
 
 
@@ -24,7 +24,7 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class NewData:
-    """New data encoded: X (m, p) with NaN in all of a row where something is missing, offset (m,) or None, the rows' labels."""
+    """New data encoded: X (m, p), a row NaN where something is missing; offset (m,) or None; the rows' labels."""
 
     X: np.ndarray
     offset: np.ndarray | None
@@ -35,8 +35,8 @@ class NewData:
 class Encoder:
     """Encodes new data.
 
-    `formula` is None for a model of arrays, whose predictors are then found by `column_names` in a frame. `offset` is None,
-    ``"array"``, or ``"column"`` with the label of the column in `offset_column`.
+    `formula` is None for a model of arrays, whose predictors are then found by `column_names` in a frame. `offset` is
+    None, ``"array"``, or ``"column"`` with the label of the column in `offset_column`.
     """
 
     formula: str | None
@@ -72,12 +72,12 @@ class Encoder:
 
     def _offset(self, frame: pd.DataFrame, offset: Any) -> np.ndarray | None:
         if offset is None and self.offset == "column":
-            find_column(frame, self.offset_column, "the offset of the fitted model")
+            find_column(frame, self.offset_column, "the offset of the fitted model", "the new data")
             offset = self.offset_column
         if offset is None and self.offset == "array":
             raise InputError(
-                "The model was fitted with an offset given as an array, so predicting needs one too: pass offset=, one value per row "
-                "of the new data (zeros for none)."
+                "The model was fitted with an offset given as an array, so predicting needs one too: pass offset=, "
+                "one value per row of the new data (zeros for none)."
             )
         values = row_values(offset, frame, "offset").values
         if values is None:
@@ -90,7 +90,7 @@ class Encoder:
     def _from_frame(self, frame: pd.DataFrame) -> np.ndarray:
         assert self.columns is not None
         assert self.formula is not None
-        source = Source(frame, self.columns, self.formula)
+        source = Source(frame, self.columns, self.formula, "the new data")
         self._check_kinds(source)
         n = len(frame)
         incomplete = np.zeros(n, dtype=bool)
@@ -98,12 +98,18 @@ class Encoder:
             incomplete |= source.missing(safe)
         rows = np.flatnonzero(~incomplete)
         X = np.full((n, len(self.column_names)), np.nan)
-        if len(rows):
-            columns = source.values(rows)
-            part = build([evaluate(factor, columns, len(rows)) for factor in self.factors], self.blocks, len(rows))
-            part[np.isnan(part).any(axis=1)] = np.nan
-            refuse_infinite(np.nan_to_num(part, nan=0.0, posinf=np.inf, neginf=-np.inf), self.column_names, rows, n)
-            X[rows] = part
+        if not len(rows):
+            return X
+        columns = source.values(rows)
+        values = [evaluate(factor, columns, source, rows) for factor in self.factors]
+        gaps = (
+            np.logical_or.reduce([_missing(value) for value in values]) if values else np.zeros(len(rows), dtype=bool)
+        )
+        if gaps.any():
+            rows, values = rows[~gaps], [value[~gaps] for value in values]
+        part = build(values, self.blocks, len(rows))
+        refuse_infinite(part, self.column_names, rows, n)
+        X[rows] = part
         return X
 
     def _check_kinds(self, source: Source) -> None:
@@ -131,7 +137,7 @@ class Encoder:
                     "Name the columns so, or pass an array."
                 )
             columns = {str(i): name for i, name in enumerate(self.column_names)}
-            source = Source(frame, columns, "the new data")
+            source = Source(frame, columns, "the model", "the new data")
             bad = [source.names[safe] for safe, kind in source.kinds.items() if kind not in ("number", "boolean")]
             if bad:
                 raise InputError(f"Column {bad[0]!r} of the new data is not numeric.")
@@ -142,7 +148,7 @@ class Encoder:
         else:
             X, index = self._from_ndarray(data)
             frame = pd.DataFrame(index=index)
-        bad_rows = np.isnan(X).any(axis=1)
+        bad_rows = np.atleast_1d(np.isnan(X).any(axis=1))
         if bad_rows.any():
             X = X.copy()
             X[bad_rows] = np.nan
@@ -160,7 +166,9 @@ class Encoder:
             X = X[:, None]
         if X.ndim != 2 or X.shape[1] != p:
             hint = f" For one row pass shape (1, {p})." if X.shape == (p,) else ""
-            raise InputError(f"The new data must have shape (m, {p}), the columns {listed(self.column_names)}; got {X.shape}.{hint}")
+            raise InputError(
+                f"The new data must have shape (m, {p}), the columns {listed(self.column_names)}; got {X.shape}.{hint}"
+            )
         return np.ascontiguousarray(X), pd.RangeIndex(len(X)) if index is None else index
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -198,22 +206,30 @@ class Encoder:
         return self
 
 
-def evaluate(factor: CodedFactor, columns: Mapping[str, Any], n: int) -> np.ndarray:
-    """Return a factor on n rows of columns: (n, k) numbers, or (n,) positions among its levels."""
-    label = factor.expression.label
-    value = settle(factor.expression.compute(columns, n), n, label)
+def evaluate(factor: CodedFactor, columns: Mapping[str, Any], source: Source, rows: np.ndarray) -> np.ndarray:
+    """Return a factor on rows of new data: (n, k) numbers, or (n,) positions among its levels, -1 where missing."""
+    expression = factor.expression
+    label = expression.label
+    if expression.across:
+        value = expression.compute(source.values(None), source.n, index=source.index)
+        settled = taken(settle(value, source.n, label), rows)
+    else:
+        settled = settle(expression.compute(columns, len(rows)), len(rows), label)
     if factor.levels is not None:
-        codes = codes_of(value, factor)
-        if (codes < 0).any():
-            raise InputError(f"'{label}' is missing in {int((codes < 0).sum())} rows that are otherwise complete.")
-        return codes
-    if not isinstance(value, np.ndarray):
-        data = value.data
-        if isinstance(data, np.ndarray) and data.dtype.kind == "b":
-            return data.astype(np.float64)[:, None]
-        if isinstance(data, pd.Categorical) and pd.api.types.is_numeric_dtype(data.categories.dtype):
-            return np.asarray(data, dtype=np.float64)[:, None]
-        raise InputError(f"'{label}' was numeric in training and has levels now; convert it to numbers.")
-    if value.shape[1] != factor.width:
-        raise InputError(f"'{label}' had {factor.width} columns in training and has {value.shape[1]} now.")
-    return value
+        return codes_of(settled, factor)
+    values = settled if isinstance(settled, np.ndarray) else _numbers(settled.data, label)
+    if values.shape[1] != factor.width:
+        raise InputError(f"'{label}' had {factor.width} columns in training and has {values.shape[1]} now.")
+    return values
+
+
+def _numbers(data: Any, label: str) -> np.ndarray:
+    """Return booleans and numeric categories as the numbers they were in training."""
+    boolean = isinstance(data, np.ndarray) and data.dtype.kind == "b"
+    if boolean or (isinstance(data, pd.Categorical) and pd.api.types.is_numeric_dtype(data.categories.dtype)):
+        return np.asarray(data, dtype=np.float64)[:, None]
+    raise InputError(f"'{label}' was numeric in training and has levels now; convert it to numbers.")
+
+
+def _missing(value: np.ndarray) -> np.ndarray:
+    return value < 0 if value.ndim == 1 else np.isnan(value).any(axis=1)

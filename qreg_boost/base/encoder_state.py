@@ -14,7 +14,8 @@ from qreg_boost.base.checks import FileFormatError, FormulaError, InputError
 from qreg_boost.base.coding import Block, CodedFactor
 from qreg_boost.base.encoder import Encoder, Term
 from qreg_boost.base.patsy_door import TRANSFORMS
-from qreg_boost.base.reader import Expression, evaluated_names, not_saveable, stateful_calls
+from qreg_boost.base.reader import Expression
+from qreg_boost.base.saveable import evaluated_names, not_saveable, stateful_calls
 
 VERSION = 1
 
@@ -106,13 +107,16 @@ def _write_factor(factor: CodedFactor, key: str, encoder: Encoder, arrays: dict[
         for safe, column in (encoder.columns or {}).items():
             fault = fault.replace(safe, str(column))
         raise InputError(
-            f"'{expression.label}' cannot be saved, because of {fault}: a saved formula may hold columns, numbers, arithmetic, "
-            "comparisons, patsy's functions and numpy's elementwise ones. Compute the column in `data` first, and use it by name."
+            f"'{expression.label}' cannot be saved, because of {fault}: a saved formula may hold columns, numbers, "
+            "arithmetic, comparisons, patsy's functions and numpy's elementwise ones. Compute the column in `data` "
+            "first, and use it by name."
         )
     wanted = evaluated_names(expression)
     try:
         constants = {
-            name: _store(value, f"{key}.{name}", arrays) for name, value in expression.constants.items() if name in wanted
+            name: _store(value, f"{key}.{name}", arrays)
+            for name, value in expression.constants.items()
+            if name in wanted
         }
         levels = None if factor.levels is None else [_scalar(level) for level in factor.levels]
     except InputError as error:
@@ -137,11 +141,13 @@ def _write_block(block: Block, key: str, arrays: dict[str, np.ndarray]) -> dict[
 
 
 def read_state(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Encoder:
-    """Return the encoder that `write_state` described; raises `FileFormatError` if the state is damaged or not allowed."""
+    """Return the encoder that `write_state` described; raises `FileFormatError` if it is damaged or not allowed."""
     try:
         version = meta["version"]
         if isinstance(version, int) and version > VERSION:
-            raise FileFormatError(f"The saved encoder has version {version}; this one reads up to {VERSION}. Update the package.")
+            raise FileFormatError(
+                f"The saved encoder has version {version}; this one reads up to {VERSION}. Update the package."
+            )
         encoder = _read(meta, arrays)
         _verify(encoder)
     except FileFormatError:
@@ -182,7 +188,9 @@ def _read_factor(saved: Mapping[str, Any], columns: Mapping[str, Any], arrays: M
     expression = Expression.read(str(saved["code"]), str(saved["label"]), used, constants)
     fault = not_saveable(expression)
     if fault is not None:
-        raise FileFormatError(f"The saved formula holds {fault}, which is not on the list of what may be loaded; nothing was executed.")
+        raise FileFormatError(
+            f"The saved formula holds {fault}, which is not on the list of what may be loaded; nothing was executed."
+        )
     for position, name in stateful_calls(expression).items():
         found = saved["transforms"][str(position)]
         transform = TRANSFORMS[name]()
@@ -196,7 +204,9 @@ def _read_factor(saved: Mapping[str, Any], columns: Mapping[str, Any], arrays: M
 
 
 def _read_block(saved: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Block:
-    contrasts = tuple(None if c is None else np.asarray(_fetch(c, arrays), dtype=np.float64) for c in saved["contrasts"])
+    contrasts = tuple(
+        None if c is None else np.asarray(_fetch(c, arrays), dtype=np.float64) for c in saved["contrasts"]
+    )
     return Block(tuple(int(i) for i in saved["factors"]), contrasts, int(saved["width"]))
 
 

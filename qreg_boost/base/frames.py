@@ -51,7 +51,7 @@ def as_frame(data: Any, what: str = "`data`") -> pd.DataFrame:
 
 
 def _from_mapping(data: Mapping[Any, Any], what: str) -> pd.DataFrame:
-    plain = {key: value for key, value in data.items()}
+    plain = dict(data.items())
     scalars = [key for key, value in plain.items() if np.ndim(value) == 0 or isinstance(value, (str, bytes))]
     if plain and len(scalars) == len(plain):
         plain = {key: [value] for key, value in plain.items()}
@@ -65,15 +65,16 @@ def _from_mapping(data: Mapping[Any, Any], what: str) -> pd.DataFrame:
     return pd.DataFrame(plain)
 
 
-def find_column(frame: pd.DataFrame, column: Hashable, what: str) -> pd.Series:
+def find_column(frame: pd.DataFrame, column: Hashable, what: str, where: str = "`data`") -> pd.Series:
     """Return one column by its label, or by its label written as text; `what` says what it is needed for."""
     found = column if column in frame.columns else next((c for c in frame.columns if str(c) == str(column)), None)
     if found is None:
         names = [str(c) for c in frame.columns]
-        raise InputError(f"Column {str(column)!r} ({what}) is not in `data`.{nearest(str(column), names)} Columns: {listed(names)}.")
+        hint = nearest(str(column), names)
+        raise InputError(f"Column {str(column)!r} ({what}) is not in {where}.{hint} Columns: {listed(names)}.")
     series = frame[found]
     if isinstance(series, pd.DataFrame):
-        raise InputError(f"Column {str(column)!r} ({what}) occurs more than once in `data`; rename the columns.")
+        raise InputError(f"Column {str(column)!r} ({what}) occurs more than once in {where}; rename the columns.")
     return series
 
 
@@ -94,13 +95,14 @@ def kind_of(series: pd.Series) -> str:
         return "datetime"
     if isinstance(dtype, pd.StringDtype):
         return "text"
-    return _kind_of_objects(series.to_numpy(dtype=object, na_value=None))
+    return _kind_of_objects(_objects(series))
 
 
 def _kind_of_objects(values: np.ndarray) -> str:
     inferred = pd.api.types.infer_dtype(values, skipna=True)
     simple = {
-        "integer": "number", "floating": "number", "mixed-integer-float": "number", "decimal": "number", "empty": "number",
+        "integer": "number", "floating": "number", "mixed-integer-float": "number", "decimal": "number",
+        "empty": "number",
         "boolean": "boolean", "string": "text", "bytes": "text", "complex": "complex",
         "datetime": "datetime", "datetime64": "datetime", "date": "datetime", "timedelta": "datetime",
         "timedelta64": "datetime", "period": "datetime", "time": "datetime",
@@ -113,6 +115,13 @@ def _kind_of_objects(values: np.ndarray) -> str:
     if any(isinstance(v, Number) and not isinstance(v, (Real, Decimal)) for v in present):
         return "complex"
     return "mixed"
+
+
+def _objects(series: pd.Series) -> np.ndarray:
+    """Return a column as objects, None where missing."""
+    values = np.array(series.array, dtype=object)
+    values[series.isna().to_numpy(dtype=bool)] = None
+    return values
 
 
 def missing_rows(series: pd.Series, kind: str) -> np.ndarray:
@@ -136,7 +145,7 @@ def plain_values(series: pd.Series, kind: str) -> Any:
     elif kind == "complex":
         values = np.asarray(series.to_numpy())
     else:
-        values = series.to_numpy(dtype=object, na_value=None)
+        values = _objects(series)
     values = values.view()
     values.flags.writeable = False  # so that no function of a formula changes the caller's data
     return values
@@ -154,7 +163,7 @@ def _numbers(series: pd.Series) -> np.ndarray:
     if isinstance(dtype, np.dtype) and dtype.kind == "f":
         return series.to_numpy(dtype=np.float64)
     floats = _floats(series)
-    if pd.api.types.is_integer_dtype(dtype) or dtype == object:
+    if pd.api.types.is_integer_dtype(dtype) or dtype == np.dtype(object):
         whole = pd.api.types.is_integer_dtype(dtype) or all(isinstance(v, Integral) for v in series)
         if whole and not np.isnan(floats).any() and (np.abs(floats) < LARGEST).all():
             return series.to_numpy(dtype=np.int64)
@@ -164,7 +173,7 @@ def _numbers(series: pd.Series) -> np.ndarray:
 def _floats(series: pd.Series) -> np.ndarray:
     if isinstance(series.dtype, np.dtype) and series.dtype.kind in "fiub":
         return series.to_numpy(dtype=np.float64)
-    if series.dtype == object:
+    if series.dtype == np.dtype(object):
         missing = series.isna().to_numpy(dtype=bool)
         values = np.full(len(series), np.nan)
         values[~missing] = [float(v) for v in series.to_numpy()[~missing]]
@@ -182,7 +191,9 @@ def row_values(given: Any, frame: pd.DataFrame, name: str) -> RowValues:
     """
     if given is None:
         return RowValues(None)
-    if isinstance(given, (str, bytes)) or (np.ndim(given) == 0 and isinstance(given, Hashable) and given in frame.columns):
+    if isinstance(given, (str, bytes)) or (
+        np.ndim(given) == 0 and isinstance(given, Hashable) and given in frame.columns
+    ):
         series = find_column(frame, given, name)
         kind = kind_of(series)
         if kind not in ("number", "boolean"):
@@ -208,8 +219,8 @@ def align(given: pd.Series, index: pd.Index, name: str) -> pd.Series:
         return given
     if not given.index.is_unique or not index.is_unique:
         raise InputError(
-            f"`{name}` is a Series whose index differs from that of `data`, and labels occur more than once, so it cannot be aligned. "
-            f"Pass `{name}.to_numpy()` to go by row."
+            f"`{name}` is a Series whose index differs from that of `data`, and labels occur more than once, so it "
+            f"cannot be aligned. Pass `{name}.to_numpy()` to go by row."
         )
     absent = ~index.isin(given.index)
     if absent.any():
@@ -222,5 +233,11 @@ def align(given: pd.Series, index: pd.Index, name: str) -> pd.Series:
 
 def described(series: pd.Series, kind: str) -> str:
     """Return a column's kind and dtype in words."""
-    words = {"text": "text", "category": "categorical", "boolean": "boolean", "datetime": "a date or time", "mixed": "of mixed types"}
+    words = {
+        "text": "text",
+        "category": "categorical",
+        "boolean": "boolean",
+        "datetime": "a date or time",
+        "mixed": "of mixed types",
+    }
     return f"{words.get(kind, kind)}, dtype {series.dtype}"

@@ -11,12 +11,93 @@ import numpy as np
 from qreg_boost.base.checks import InputError
 
 SAVEABLE_NUMPY = frozenset(
-    """log log2 log10 log1p exp exp2 expm1 sqrt cbrt square power float_power reciprocal abs absolute fabs sign positive negative
-    sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh arctanh hypot degrees radians deg2rad rad2deg
-    floor ceil round around rint trunc fix clip minimum maximum fmin fmax where add subtract multiply divide true_divide
-    floor_divide mod remainder fmod isnan isfinite isinf nan_to_num logical_and logical_or logical_not logical_xor
-    equal not_equal less less_equal greater greater_equal isin array asarray digitize column_stack heaviside sinc logaddexp
-    pi e inf nan""".split()
+    [
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "exp",
+        "exp2",
+        "expm1",
+        "sqrt",
+        "cbrt",
+        "square",
+        "power",
+        "float_power",
+        "reciprocal",
+        "abs",
+        "absolute",
+        "fabs",
+        "sign",
+        "positive",
+        "negative",
+        "sin",
+        "cos",
+        "tan",
+        "arcsin",
+        "arccos",
+        "arctan",
+        "arctan2",
+        "sinh",
+        "cosh",
+        "tanh",
+        "arcsinh",
+        "arccosh",
+        "arctanh",
+        "hypot",
+        "degrees",
+        "radians",
+        "deg2rad",
+        "rad2deg",
+        "floor",
+        "ceil",
+        "round",
+        "around",
+        "rint",
+        "trunc",
+        "fix",
+        "clip",
+        "minimum",
+        "maximum",
+        "fmin",
+        "fmax",
+        "where",
+        "add",
+        "subtract",
+        "multiply",
+        "divide",
+        "true_divide",
+        "floor_divide",
+        "mod",
+        "remainder",
+        "fmod",
+        "isnan",
+        "isfinite",
+        "isinf",
+        "nan_to_num",
+        "logical_and",
+        "logical_or",
+        "logical_not",
+        "logical_xor",
+        "equal",
+        "not_equal",
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+        "isin",
+        "array",
+        "asarray",
+        "digitize",
+        "column_stack",
+        "heaviside",
+        "sinc",
+        "logaddexp",
+        "pi",
+        "e",
+        "inf",
+        "nan",
+    ]
 )
 
 
@@ -36,7 +117,9 @@ def categories(data: Any, contrast: Any = None, levels: Any = None) -> Categorie
         levels = data.levels if levels is None else levels
         data = data.data
     if levels is not None:
-        levels = tuple(np.asarray(levels, dtype=object).tolist()) if not isinstance(levels, (list, tuple)) else tuple(levels)
+        levels = (
+            tuple(np.asarray(levels, dtype=object).tolist()) if not isinstance(levels, (list, tuple)) else tuple(levels)
+        )
     return Categories(data, contrast, levels)
 
 
@@ -133,3 +216,26 @@ def divide_whole(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], An
         return function(left, right)
 
     return divide
+
+
+def logic(function: Callable[[Any, Any], Any], sign: str) -> Callable[[Any, Any], Any]:
+    """Return ``&``, ``|`` or ``^`` for conditions and whole numbers; other operands get a message."""
+
+    def combine(left: Any, right: Any) -> Any:
+        if any(np.asarray(side).dtype.kind not in "biu" for side in (left, right)):
+            raise InputError(
+                f"'{sign}' combines conditions, each in its own parentheses, as in I((x > 1) {sign} (z > 2))."
+            )
+        return function(left, right)
+
+    return combine
+
+
+def _as_called() -> None:
+    """Let Python's own messages about arguments name these functions as a formula calls them."""
+    for name, function in FUNCTIONS.items():
+        if getattr(function, "__module__", None) == __name__ and name != "factor":
+            function.__qualname__ = name
+
+
+_as_called()

@@ -20,6 +20,7 @@ from qreg_boost.base.coding import (
     levels_of,
     refuse_infinite,
     settle,
+    taken,
 )
 from qreg_boost.base.encoder import Encoder, Term
 from qreg_boost.base.formula import Factor, Formula
@@ -64,8 +65,8 @@ def learn(
 ) -> Learned:
     """Return the numbers of a formula on the given rows of a frame.
 
-    Rows that miss something are dropped before transforms and levels are learned. A transform may make more rows missing
-    (the logarithm of a negative number), so passes are repeated until no row is.
+    Rows that miss something are dropped before transforms and levels are learned. A transform may make more rows
+    missing (the logarithm of a negative number), so passes are repeated until no row is.
     """
     source = Source(frame, formula.columns, formula.text)
     factors = list({factor.code: factor for term in formula.terms for factor in term}.values())
@@ -78,13 +79,13 @@ def learn(
     kept, counts = _without_missing(rows, missing, {})
     while True:
         _refuse(counts, refuse_missing, len(rows), len(kept))
-        taken = {name: values[np.searchsorted(rows, kept)] for name, values in by_row.items()}
-        wts = check_weights(taken["weights"], len(kept)) if "weights" in taken else None
+        given = {name: values[np.searchsorted(rows, kept)] for name, values in by_row.items()}
+        wts = check_weights(given["weights"], len(kept)) if "weights" in given else None
         one = _pass(formula, factors, source, kept, wts, raw)
         if not any(mask.any() for mask in one.missing.values()):
             break
         kept, counts = _without_missing(kept, one.missing, counts)
-    off = check_offset(taken["offset"], len(kept)) if "offset" in taken else None
+    off = check_offset(given["offset"], len(kept)) if "offset" in given else None
     X, encoder = _coded(formula, factors, one, source, kept, offset)
     y = _response(one.response, formula.response.label, kept, len(frame), raw)
     return Learned(y, X, wts, off, kept, len(rows) - len(kept), formula.response.label, encoder)
@@ -138,34 +139,49 @@ def _pass(
     formula: Formula, factors: Sequence[Factor], source: Source, kept: np.ndarray, weights: np.ndarray | None, raw: bool
 ) -> _Pass:
     columns = source.values(kept)
-    positive = None if weights is None or (weights > 0).all() else weights > 0
-    learning = columns if positive is None else {safe: values[positive] for safe, values in columns.items()}
-    m = len(kept) if positive is None else int(positive.sum())
+    learn = np.ones(len(kept), dtype=bool) if weights is None else weights > 0
     missing: dict[str, np.ndarray] = {}
     expressions: list[Expression] = []
     values: list[np.ndarray | Categories] = []
     for factor in (formula.response, *factors):
         expression = Expression.read(factor.code, factor.label, factor.columns, formula.constants)
-        first = expression.compute(learning, m, fit=True, coding=True)
-        again = positive is not None or expression.transforms
-        value = expression.compute(columns, len(kept), coding=True) if again else first
-        settled = _settle_response(value, len(kept), factor.label, source, raw) if not expressions else None
-        settled = settle(value, len(kept), factor.label) if settled is None else settled
+        if raw and not expressions:
+            settled: np.ndarray | Categories = _raw_response(expression, source, kept)
+        else:
+            if not expressions:
+                _refuse_kind(factor.label, source)
+            settled = _value(expression, columns, source, kept, learn)
         missing[factor.label] = _missing_in(settled)
         expressions.append(expression)
         values.append(settled)
     return _Pass(values[0], values[1:], expressions[1:], missing)
 
 
-def _settle_response(value: Any, n: int, label: str, source: Source, raw: bool) -> np.ndarray | Categories | None:
-    """Return a raw response, or refuse one that is not numeric before its kind can fail as a predictor's would."""
-    if raw:
-        return Categories(value.data if isinstance(value, Categories) else value)
-    kinds = {source.names[safe]: (source.series[safe], kind) for safe, kind in source.kinds.items()}
-    if label in kinds and kinds[label][1] != "number":
-        series, kind = kinds[label]
-        raise _not_numeric(label, described(series, kind))
-    return None
+def _value(
+    expression: Expression, columns: Mapping[str, Any], source: Source, kept: np.ndarray, learn: np.ndarray
+) -> np.ndarray | Categories:
+    """Return a factor on the kept rows; one that reads across rows is computed on all rows of the data first."""
+    if not expression.across:
+        value = expression.compute(columns, len(kept), learn=learn, coding=True)
+        return settle(value, len(kept), expression.label)
+    wanted, learn_all = np.zeros((2, source.n), dtype=bool)
+    wanted[kept], learn_all[kept] = True, learn
+    value = expression.compute(
+        source.values(None), source.n, learn=learn_all, wanted=wanted, coding=True, index=source.index
+    )
+    return taken(settle(value, source.n, expression.label), kept)
+
+
+def _raw_response(expression: Expression, source: Source, kept: np.ndarray) -> Categories:
+    value = expression.compute(source.values(kept), len(kept), coding=True, learn=np.ones(len(kept), dtype=bool))
+    return Categories(value.data if isinstance(value, Categories) else value)
+
+
+def _refuse_kind(label: str, source: Source) -> None:
+    """Refuse a response column that is not numeric by what the column is."""
+    for safe, name in source.names.items():
+        if name == label and source.kinds[safe] != "number":
+            raise _not_numeric(label, described(source.series[safe], source.kinds[safe]))
 
 
 def _not_numeric(label: str, what: str) -> InputError:
@@ -195,7 +211,11 @@ def _response(value: np.ndarray | Categories, label: str, rows: np.ndarray, n: i
 def _coded(
     formula: Formula, factors: Sequence[Factor], one: _Pass, source: Source, rows: np.ndarray, offset: RowValues
 ) -> tuple[np.ndarray, Encoder]:
-    coded, shapes = zip(*(_coded_factor(e, v) for e, v in zip(one.expressions, one.values, strict=True)), strict=True) if factors else ((), ())
+    coded, shapes = (
+        zip(*(_coded_factor(e, v) for e, v in zip(one.expressions, one.values, strict=True)), strict=True)
+        if factors
+        else ((), ())
+    )
     position = {factor.code: i for i, factor in enumerate(factors)}
     parts = code_terms([tuple(position[f.code] for f in term) for term in formula.terms], formula.intercept, shapes)
     names, terms, blocks = _layout(formula, factors, coded, parts)
@@ -219,9 +239,9 @@ def _coded(
 
 def _coded_factor(expression: Expression, value: np.ndarray | Categories) -> tuple[CodedFactor, FactorShape]:
     if isinstance(value, np.ndarray):
-        return CodedFactor(expression, value.shape[1]), FactorShape(value.shape[1])
+        return CodedFactor(expression, value.shape[1]), FactorShape(expression.label, value.shape[1])
     levels, seen = levels_of(value, expression.label)
-    return CodedFactor(expression, 1, levels, seen), FactorShape(1, levels, value.contrast)
+    return CodedFactor(expression, 1, levels, seen), FactorShape(expression.label, 1, levels, value.contrast)
 
 
 def _layout(
@@ -239,8 +259,13 @@ def _layout(
             blocks.append(Block(part.factors, part.contrasts, len(made)))
         label = ":".join(factor.label for factor in term)
         if len(names) == start:
-            raise InputError(f"'{label}' has only one level in the rows used, so it cannot be a predictor; leave it out.")
+            raise InputError(
+                f"'{label}' has only one level in the rows used, so it cannot be a predictor; leave it out."
+            )
         terms.append(Term(label, tuple(range(start, len(names)))))
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"Two columns of the design would both be named {twice!r}; rename a column or a level.")
     return tuple(names), tuple(terms), tuple(blocks)
 
 

@@ -1,7 +1,7 @@
 """The one place that imports patsy: its splines, its contrasts, and how it codes the factors of a term.
 
-patsy decides which contrasts each categorical factor of a term needs so that the design is not redundant; what it decided is
-copied into plain arrays, and no patsy object is kept.
+patsy decides which contrasts each categorical factor of a term needs so that the design is not redundant; what it
+decided is copied into plain arrays, and no patsy object is kept.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from patsy import PatsyError, builtins, design_matrix_builders
+from patsy import builtins, design_matrix_builders
 from patsy.desc import INTERCEPT
 from patsy.desc import Term as PatsyTerm
 from patsy.eval import EvalEnvironment
@@ -50,7 +50,7 @@ class _PatsyTransform(Transform):
 
 
 class BSpline(_PatsyTransform):
-    """``bs(x, df=None, knots=None, degree=3, ...)``: a B-spline basis; values outside the boundary knots are refused."""
+    """``bs(x, df=None, knots=None, degree=3, ...)``: a B-spline basis, within its boundary knots only."""
 
     name = "bs"
     fields = ("_degree", "_all_knots")
@@ -62,8 +62,9 @@ class BSpline(_PatsyTransform):
         outside = (x < low) | (x > high)
         if outside.any():
             raise InputError(
-                f"{int(outside.sum())} values lie outside the boundary knots [{low:g}, {high:g}] of the fitted spline, the first "
-                f"{x[outside].flat[0]:g}. Fit with lower_bound= and upper_bound= wide enough, or use cr(), which extrapolates."
+                f"{int(outside.sum())} values lie outside the boundary knots [{low:g}, {high:g}] of the fitted spline, "
+                f"the first {x[outside].flat[0]:g}. Fit with lower_bound= and upper_bound= wide enough, or use cr(), "
+                "which extrapolates."
             )
         return super().transform(*args, **kwargs)
 
@@ -134,6 +135,7 @@ def foreign_transform(function: Any) -> Transform | None:
 class FactorShape:
     """What coding needs to know of a factor: the number of columns, or the levels and the contrast asked for."""
 
+    label: str
     columns: int
     levels: tuple[Any, ...] | None = None
     contrast: Any = None
@@ -141,7 +143,7 @@ class FactorShape:
 
 @dataclass(frozen=True)
 class Coded:
-    """A part of a term: the factors it multiplies, and per factor (levels, k) contrasts with suffixes, or None if numeric."""
+    """A part of a term: the factors it multiplies, each with (levels, k) contrasts and suffixes, or None if numeric."""
 
     factors: tuple[int, ...]
     contrasts: tuple[np.ndarray | None, ...]
@@ -172,14 +174,19 @@ class _Stand:
 
 
 def code_terms(terms: Sequence[tuple[int, ...]], intercept: bool, shapes: Sequence[FactorShape]) -> list[list[Coded]]:
-    """Return how patsy codes each term, a term being positions in `shapes`; the intercept only decides the contrasts."""
+    """Return how patsy codes each term, given as positions in `shapes`; the intercept only decides the contrasts."""
     stands = [_Stand(i, shape) for i, shape in enumerate(shapes)]
     written = [PatsyTerm([stands[i] for i in term]) for term in terms]
     asked = [INTERCEPT, *written] if intercept else written
     try:
         (info,) = design_matrix_builders([asked], lambda: iter([{}]), EvalEnvironment([{}]), "drop")
-    except (PatsyError, ValueError, TypeError, np.linalg.LinAlgError) as error:
-        raise InputError(f"The factors cannot be coded: {str(error).splitlines()[0]}.") from None
+    except Exception as error:
+        named = next((shape for shape in shapes if shape.contrast is not None), None)
+        what = "The factors" if named is None else f"'{named.label}'"
+        raise InputError(
+            f"{what} cannot be coded: {str(error).splitlines()[0]}. A contrast is Treatment, Sum, Poly, Helmert, Diff "
+            "or a matrix with one row per level; levels are given as levels=[...]."
+        ) from None
     return [[_copied(part) for part in info.term_codings[term]] for term in written]
 
 

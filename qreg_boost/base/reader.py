@@ -1,7 +1,7 @@
 """A reader that computes the factors of a formula without executing code.
 
-It walks the syntax tree of one expression over columns. Live and loaded formulas go the same way, so that predictions after
-loading are those before to the last bit; a loaded formula may hold only what `not_saveable` finds no fault with.
+It walks the syntax tree of one expression over columns. Live and loaded formulas go the same way, so that predictions
+after loading are those before to the last bit; a loaded formula may hold only what `saveable` finds no fault with.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from qreg_boost.base.checks import FormulaError, InputError
-from qreg_boost.base.functions import FUNCTIONS, SAVEABLE_NUMPY, divide_whole, multiply, numpy_named, power
+from qreg_boost.base.functions import FUNCTIONS, divide_whole, logic, multiply, numpy_named, power
 from qreg_boost.base.patsy_door import CONTRASTS, TRANSFORMS, foreign_transform
 from qreg_boost.base.transforms import Transform
 
@@ -33,9 +33,9 @@ BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.FloorDiv: divide_whole(operator.floordiv),
     ast.Mod: divide_whole(operator.mod),
     ast.Pow: power,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
+    ast.BitAnd: logic(operator.and_, "&"),
+    ast.BitOr: logic(operator.or_, "|"),
+    ast.BitXor: logic(operator.xor, "^"),
 }
 UNARY: Mapping[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.UAdd: operator.pos,
@@ -57,7 +57,7 @@ COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 
 @dataclass(frozen=True)
 class Expression:
-    """One factor ready to be computed: its code and label, its tree, the columns it uses, what its transforms have learned."""
+    """One factor ready to be computed: code and label, tree, the columns it uses, what its transforms have learned."""
 
     code: str
     label: str
@@ -85,25 +85,53 @@ class Expression:
         """Return True if the expression calls functions of the user's."""
         return any(callable(value) for value in self.constants.values())
 
+    @property
+    def across(self) -> bool:
+        """Return True if a row's value may depend on other rows.
+
+        So it may with methods of columns (``x.shift(1)``) and functions of the user's. Such an expression is computed
+        on all rows of the data, before any is left out.
+        """
+        methods = (node for node in ast.walk(self.tree) if isinstance(node, ast.Attribute))
+        return self.own or any(numpy_path(node) is None for node in methods)
+
     def counted(self) -> set[str]:
-        """Return the columns whose missing values make a row missing: all but those that a function of missing values reads."""
+        """Return the columns whose missing values make a row missing.
+
+        Left out are those that only a function of missing values reads, and all of an expression across rows: there the
+        values that come out missing count.
+        """
         found: set[str] = set()
-        _collect_counted(self.tree, set(self.columns), found)
+        if not self.across:
+            _collect_counted(self.tree, set(self.columns), found)
         return found
 
-    def compute(self, columns: Mapping[str, Any], n: int, *, fit: bool = False, coding: bool = False) -> Any:
+    def compute(
+        self,
+        columns: Mapping[str, Any],
+        n: int,
+        *,
+        learn: np.ndarray | None = None,
+        wanted: np.ndarray | None = None,
+        coding: bool = False,
+        index: pd.Index | None = None,
+    ) -> Any:
         """Return the value on `n` rows of columns.
 
         Parameters
         ----------
         columns : mapping of safe name to (n,) values
         n : int
-        fit : bool
-            Whether stateful transforms learn from these rows first.
+        learn : (n,) bool array, optional
+            The rows that stateful transforms learn from first; None to use what they have learned.
+        wanted : (n,) bool array, optional
+            The rows that stateful transforms are asked for; the others get NaN.
         coding : bool
             Whether the levels and contrasts of ``C()`` are wanted too.
+        index : Index, optional
+            The rows' labels, for methods of columns and functions of the user's.
         """
-        reader = _Reader(self, columns, n, fit, coding)
+        reader = _Reader(self, columns, n, learn, wanted, coding, index)
         try:
             with np.errstate(all="ignore"):
                 return reader.value(self.tree)
@@ -114,8 +142,14 @@ class Expression:
             raise InputError(f"'{self.label}' is nested too deeply.") from None
         except Exception as error:
             said = str(error).strip().splitlines() or [""]
+            if isinstance(error, TypeError) and not self.own and any(_not_numbers(columns[c]) for c in self.columns):
+                said = ["it needs numbers, but a column of it holds text or categories."]
             kind = "" if isinstance(error, (ValueError, TypeError)) else f"{type(error).__name__}: "
             raise InputError(f"'{self.label}' cannot be computed: {kind}{said[0]}") from (error if self.own else None)
+
+
+def _not_numbers(values: Any) -> bool:
+    return not isinstance(values, np.ndarray) or values.dtype == object
 
 
 def _names(tree: ast.AST) -> set[str]:
@@ -137,19 +171,32 @@ def _collect_counted(node: ast.AST, columns: set[str], found: set[str]) -> None:
 class _Reader:
     """One computation of an expression."""
 
-    def __init__(self, expression: Expression, columns: Mapping[str, Any], n: int, fit: bool, coding: bool) -> None:
+    def __init__(
+        self,
+        expression: Expression,
+        columns: Mapping[str, Any],
+        n: int,
+        learn: np.ndarray | None,
+        wanted: np.ndarray | None,
+        coding: bool,
+        index: pd.Index | None,
+    ) -> None:
         self.expression = expression
         self.columns = columns
         self.n = n
-        self.fit = fit
+        self.learn = learn
+        self.wanted = wanted
         self.coding = coding
+        self.index = index
 
     def value(self, node: ast.expr) -> Any:
         kind = type(node).__name__.lower()
         method = getattr(self, f"_{kind}", None)
         if method is None:
             words = {"lambda": "a lambda", "listcomp": "a comprehension", "generatorexp": "a comprehension"}
-            raise FormulaError(f"{words.get(kind, type(node).__name__)} cannot be used in a formula; make it a function or a column.")
+            raise FormulaError(
+                f"{words.get(kind, type(node).__name__)} cannot be used in a formula; make it a function or a column."
+            )
         return method(node)
 
     def _constant(self, node: ast.Constant) -> Any:
@@ -221,18 +268,15 @@ class _Reader:
         return slice(*parts)
 
     def _attribute(self, node: ast.Attribute) -> Any:
-        path = _numpy_path(node)
+        path = numpy_path(node)
         if path is not None and "np" not in self.columns:
             return numpy_named(path)
-        value = self.value(node.value)
-        if isinstance(node.value, ast.Name) and node.value.id in self.columns:
-            value = pd.Series(value)
-        return getattr(value, node.attr)
+        return getattr(self._series(self.value(node.value)), node.attr)
 
     def _call(self, node: ast.Call) -> Any:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name in CODING and not self.coding:
-            node = ast.copy_location(ast.Call(node.func, *_data_argument(node)), node)
+            node = ast.copy_location(ast.Call(node.func, *data_argument(node)), node)
         position = self.expression.positions.get(id(node), -1)
         if name in TRANSFORMS:
             return self._stateful(node, position, TRANSFORMS[name])
@@ -240,9 +284,16 @@ class _Reader:
         if name not in FUNCTIONS and foreign_transform(function) is not None:
             return self._stateful(node, position, lambda: foreign_transform(function))
         arguments, keywords = self._arguments(node)
-        if name not in FUNCTIONS and name not in CONTRASTS and not isinstance(function, np.ufunc):
-            arguments = [_writeable(argument) for argument in arguments]
+        if isinstance(node.func, ast.Name) and node.func.id in self.expression.constants:
+            arguments = [self._series(argument) for argument in arguments]
+            keywords = {key: self._series(argument) for key, argument in keywords.items()}
         return function(*arguments, **keywords)
+
+    def _series(self, value: Any) -> Any:
+        """Return one value per row as a Series of its own, which may be changed and knows the rows' labels."""
+        if isinstance(value, (np.ndarray, pd.Categorical)) and value.ndim == 1 and len(value) == self.n:
+            return pd.Series(value.copy(), index=self.index)
+        return value
 
     def _arguments(self, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
         arguments: list[Any] = []
@@ -260,33 +311,38 @@ class _Reader:
         return arguments, keywords
 
     def _stateful(self, node: ast.Call, position: int, make: Callable[[], Any]) -> Any:
-        """Compute a stateful transform on the complete rows of its arguments; the other rows get NaN."""
-        arguments, keywords = self._arguments(node)
-        rowwise = [self._by_row(a, v) for a, v in zip(node.args, arguments, strict=False)]
-        named = {k.arg: self._by_row(k.value, keywords[k.arg]) for k in node.keywords if k.arg is not None}
-        complete = np.ones(self.n, dtype=bool)
-        for by_row, value in [*zip(rowwise, arguments, strict=True), *((named[k], keywords[k]) for k in named)]:
-            if by_row:
-                array = np.asarray(value)
-                if array.dtype.kind == "f":
-                    complete &= ~np.isnan(array.reshape(self.n, -1)).any(axis=1)
-                    if self.fit and np.isinf(array).any():
-                        raise InputError(f"'{ast.unparse(node.func)}()' is given {int(np.isinf(array).sum())} infinite values.")
-        if not complete.all():
-            arguments = [v[complete] if by_row else v for by_row, v in zip(rowwise, arguments, strict=True)]
-            keywords = {k: v[complete] if named.get(k) else v for k, v in keywords.items()}
-        if self.fit:
+        """Compute a stateful transform where its arguments are complete; the other rows get NaN."""
+        given, named = self._arguments(node)
+        rowwise = [self._by_row(a, v) for a, v in zip(node.args, given, strict=False)]
+        rowwise += [False] * (len(given) - len(rowwise))
+        rowwise_named = {k.arg: self._by_row(k.value, named[k.arg]) for k in node.keywords if k.arg is not None}
+        complete = np.ones(self.n, dtype=bool) if self.wanted is None else self.wanted.copy()
+        for array in [
+            *(np.asarray(value) for value, by_row in zip(given, rowwise, strict=True) if by_row),
+            *(np.asarray(named[key]) for key, by_row in rowwise_named.items() if by_row),
+        ]:
+            if array.dtype.kind == "f":
+                complete &= ~np.isnan(array.reshape(self.n, -1)).any(axis=1)
+                self._refuse_infinite(array, node)
+
+        def part(rows: np.ndarray) -> tuple[list[Any], dict[str, Any]]:
+            if rows.all():
+                return given, named
+            some = [value[rows] if by_row else value for value, by_row in zip(given, rowwise, strict=True)]
+            return some, {key: value[rows] if rowwise_named.get(key) else value for key, value in named.items()}
+
+        if self.learn is not None:
+            learn = complete & self.learn
+            if not learn.any():
+                raise InputError("there is no complete row to learn from.")
             transform = make()
-            if not complete.any():
-                raise InputError("no row is complete.")
+            arguments, keywords = part(learn)
             transform.fit(*arguments, **keywords)
             self.expression.transforms[position] = transform
+        arguments, keywords = part(complete)
         transform = self.expression.transforms[position]
         if complete.all():
             return transform.transform(*arguments, **keywords)
-        return self._scattered(transform, arguments, keywords, complete)
-
-    def _scattered(self, transform: Any, arguments: list[Any], keywords: dict[str, Any], complete: np.ndarray) -> np.ndarray:
         if not complete.any():
             return np.full(self.n, np.nan)
         values = np.asarray(transform.transform(*arguments, **keywords), dtype=np.float64)
@@ -294,21 +350,24 @@ class _Reader:
         out[complete] = values
         return out
 
+    def _refuse_infinite(self, array: np.ndarray, node: ast.Call) -> None:
+        rows = slice(None) if self.wanted is None else self.wanted
+        count = int(np.isinf(array[rows]).sum())
+        if count:
+            raise InputError(f"{ast.unparse(node.func)}() is given {count} infinite values.")
+
     def _by_row(self, node: ast.expr, value: Any) -> bool:
         used = _names(node) & set(self.expression.columns)
         return bool(used) and np.ndim(value) > 0 and len(value) == self.n
 
 
-def _writeable(value: Any) -> Any:
-    return value.copy() if isinstance(value, np.ndarray) and not value.flags.writeable else value
-
-
-def _data_argument(node: ast.Call) -> tuple[list[ast.expr], list[ast.keyword]]:
+def data_argument(node: ast.Call) -> tuple[list[ast.expr], list[ast.keyword]]:
     """Return the first argument of ``C()`` alone: levels and contrasts are settled when the formula is first coded."""
     return node.args[:1], [k for k in node.keywords if k.arg == "data"]
 
 
-def _numpy_path(node: ast.expr) -> str | None:
+def numpy_path(node: ast.expr) -> str | None:
+    """Return the dotted path after ``np.``, or None if the expression is something else."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -316,86 +375,3 @@ def _numpy_path(node: ast.expr) -> str | None:
     if isinstance(node, ast.Name) and node.id == "np" and parts:
         return ".".join(reversed(parts))
     return None
-
-
-def not_saveable(expression: Expression) -> str | None:
-    """Return what in an expression cannot be saved or loaded, or None if all of it can.
-
-    Saveable are columns, numbers, strings, lists, arithmetic, comparisons, logic, patsy's and R's functions known here, and
-    the numpy functions in `SAVEABLE_NUMPY`.
-    """
-    return _fault(expression.tree, expression)
-
-
-def _fault(node: ast.AST, expression: Expression) -> str | None:
-    if isinstance(node, ast.Constant):
-        fine = node.value is None or isinstance(node.value, (bool, int, float, str))
-        return None if fine else repr(node.value)
-    if isinstance(node, ast.Name):
-        return _name_fault(node.id, expression)
-    if isinstance(node, ast.Attribute):
-        path = _numpy_path(node)
-        return None if path in SAVEABLE_NUMPY else ast.unparse(node)
-    if isinstance(node, ast.Call):
-        return _call_fault(node, expression)
-    if isinstance(node, ast.BinOp) and type(node.op) not in BINARY:
-        return type(node.op).__name__
-    if not isinstance(
-        node,
-        (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.List, ast.Tuple, ast.Subscript, ast.Slice,
-         ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context),
-    ):  # fmt: skip
-        return ast.unparse(node)
-    return next((fault for child in ast.iter_child_nodes(node) if (fault := _fault(child, expression))), None)
-
-
-def _name_fault(name: str, expression: Expression) -> str | None:
-    if name in expression.columns:
-        return None
-    if name in expression.constants:
-        value = expression.constants[name]
-        return f"the function {getattr(value, '__name__', value)!r}" if callable(value) else None
-    return name
-
-
-def _call_fault(node: ast.Call, expression: Expression) -> str | None:
-    name = node.func.id if isinstance(node.func, ast.Name) else ""
-    if name in CODING:
-        arguments, keywords = _data_argument(node)
-    elif name in KNOWN:
-        arguments, keywords = node.args, node.keywords
-    elif (fault := _fault(node.func, expression)) is not None:
-        return fault
-    else:
-        arguments, keywords = node.args, node.keywords
-    if any(keyword.arg is None or keyword.arg == "out" for keyword in keywords):
-        return ast.unparse(node)
-    inside: list[ast.AST] = [*arguments, *(keyword.value for keyword in keywords)]
-    return next((fault for item in inside if (fault := _fault(item, expression))), None)
-
-
-def evaluated_names(expression: Expression) -> set[str]:
-    """Return the names that computing needs: all but those in the levels and contrasts of ``C()``."""
-    found: set[str] = set()
-    _collect_evaluated(expression.tree, found)
-    return found
-
-
-def _collect_evaluated(node: ast.AST, found: set[str]) -> None:
-    if isinstance(node, ast.Name):
-        found.add(node.id)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CODING:
-        arguments, keywords = _data_argument(node)
-        for item in (*arguments, *(keyword.value for keyword in keywords)):
-            _collect_evaluated(item, found)
-        return
-    for child in ast.iter_child_nodes(node):
-        _collect_evaluated(child, found)
-
-
-def stateful_calls(expression: Expression) -> dict[int, str]:
-    """Return the positions of the calls of known stateful transforms, and their names."""
-    calls = [node for node in ast.walk(expression.tree) if isinstance(node, ast.Call)]
-    return {
-        i: call.func.id for i, call in enumerate(calls) if isinstance(call.func, ast.Name) and call.func.id in TRANSFORMS
-    }

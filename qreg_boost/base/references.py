@@ -1,7 +1,7 @@
 """What a name in a formula refers to: a column, a function, or a value of the caller's.
 
-Columns come from the data and nowhere else. Only names in call position and names inside keyword arguments may come from the
-caller, so that a misspelt column never finds a variable that happens to be around.
+Columns come from the data and nowhere else. Only names in call position and names inside keyword arguments may come
+from the caller, so that a misspelt column never finds a variable that happens to be around.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from qreg_boost.base.checks import FormulaError, listed, nearest
-from qreg_boost.base.tokens import Token, unreadable
+from qreg_boost.base.tokens import Token, shown, unreadable
 
 CONTRASTS = ("Treatment", "Poly", "Sum", "Helmert", "Diff", "ContrastMatrix")
 CATEGORICAL = ("C", "factor")
@@ -37,6 +37,7 @@ R_ONLY = {
     "interaction": "write a:b",
     "ns": "write cr({args}), a natural cubic spline",
     "s": 'write bs({args}, df=5), or use learner="spline"',
+    "cbind": "fit one model for each response",
     "strata": "strata have no meaning here",
     "lag": "make the lagged column in `data` first, with shift()",
 }
@@ -154,13 +155,18 @@ class References:
         if token.kind == "quoted":
             return self._column(token.text, token.text)
         if token.kind == "dot":
-            raise unreadable(self.text, "the dot stands for all other columns and cannot be used inside an expression; name the column.")
+            raise unreadable(
+                self.text,
+                "the dot stands for all other columns and cannot be used inside an expression; name the column.",
+            )
         if token.kind == "op":
             return self._operator(token)
         if token.kind != "name" or (before is not None and before.text == "."):
             return Piece(token.kind, token.text, token.text)
         if following is not None and following.text == "(" and not self._is_operator(token, following, before):
             return self._function(token, following)
+        if following is not None and following.kind == "string" and following.start == token.end:
+            raise unreadable(self.text, f"the string prefix {token.text!r} has no meaning in a formula.")
         if following is not None and following.text == "=" and len(frames) > 1:
             return Piece("name", token.text, token.text)
         if self._is_operator(token, following, before):
@@ -179,7 +185,9 @@ class References:
         """Tell Python's word operators from columns that are named like them."""
         if token.text not in KEYWORDS:
             return False
-        after_operand = before is not None and (before.kind == "close" or before.operand) and before.text not in KEYWORDS
+        after_operand = (
+            before is not None and (before.kind == "close" or before.operand) and before.text not in KEYWORDS
+        )
         if token.text == "not":
             return following is not None and (following.operand or following.kind == "open")
         return after_operand
@@ -193,6 +201,8 @@ class References:
         keyword = frame.keyword or frame.inherited
         if coding and self._in_env(name):
             return self._constant(name, self._look_up(name))
+        if self._numpy_value(name):
+            return self._attribute(name)
         if (piece := self._column_run(name)) is not None:
             return piece
         head = name.split(".")[0]
@@ -200,9 +210,18 @@ class References:
             return self._attribute(name)
         if keyword and self._in_env(name):
             return self._constant(name, self._look_up(name))
+        if name in ("lambda", "for"):
+            raise unreadable(
+                self.text, "lambda and comprehensions cannot be used; name a function of your own, or make a column."
+            )
         if inside and name == "pi":
             return Piece("name", "np.pi", "pi")
         raise self.unknown(name, inside)
+
+    def _numpy_value(self, name: str) -> bool:
+        """Tell numpy's ``np.pi`` from an attribute of a column that is named ``np``."""
+        head, _, attribute = name.partition(".")
+        return head == "np" and name not in self.by_name and attribute in ("pi", "e", "inf", "nan", "newaxis")
 
     def _column_run(self, name: str) -> Column | None:
         """Return the longest column name that starts a dotted run, what follows it being attributes."""
@@ -219,7 +238,9 @@ class References:
         if name not in self.by_name:
             raise self.unknown(name)
         if name in self._repeated:
-            raise FormulaError(f'Column {name!r} in "{self.text}" occurs more than once in `data`; rename the columns.')
+            raise FormulaError(
+                f'Column {name!r} in "{shown(self.text)}" occurs more than once in `data`; rename the columns.'
+            )
         safe = self._safe.get(name)
         if safe is None:
             safe = f"_qb{len(self._safe) + len(self.constants)}_"
@@ -246,7 +267,7 @@ class References:
         value = self.env[head]
         for attribute in rest:
             if not hasattr(value, attribute):
-                raise FormulaError(f"'{name}' in \"{self.text}\": {head!r} has no {attribute!r}.")
+                raise FormulaError(f"'{name}' in \"{shown(self.text)}\": {head!r} has no {attribute!r}.")
             value = getattr(value, attribute)
         return value
 
@@ -265,7 +286,9 @@ class References:
         value: Any = np
         for attribute in rest:
             if not hasattr(value, attribute):
-                raise FormulaError(f"'{name}' in \"{self.text}\": numpy has no {attribute!r}.{nearest(attribute, dir(value))}")
+                raise FormulaError(
+                    f"'{name}' in \"{shown(self.text)}\": numpy has no {attribute!r}.{nearest(attribute, dir(value))}"
+                )
             value = getattr(value, attribute)
         return Piece("name", ".".join(["np", *rest]), name)
 
@@ -284,13 +307,13 @@ class References:
         if name in R_ONLY:
             end = self.text.find(")", following.end)
             advice = R_ONLY[name].format(args=self.text[following.end : end])
-            raise FormulaError(f"'{name}()' in \"{self.text}\" is R's; {advice}.")
+            raise FormulaError(f"'{name}()' in \"{shown(self.text)}\" is R's; {advice}.")
         if name in PYTHON:
             return self._constant(name, getattr(builtins, name))
         raise self._unknown_function(name, token, following)
 
     def _overridden(self, name: str) -> bool:
-        """Return True if the caller defines a function of that name (one imported from numpy, math or patsy does not count)."""
+        """Return True if the caller defines a function of that name; one of numpy, math or patsy does not count."""
         value = (self.env or {}).get(name)
         if not isinstance(value, types.FunctionType):
             return False
@@ -303,20 +326,20 @@ class References:
             return unreadable(
                 self.text, f"'{name}{gap}(' calls the column {name!r}; an operator is missing between '{name}' and '('."
             )
+        last = name.split(".")[-1]
+        hint = f" numpy's is np.{last}()." if callable(getattr(np, last, None)) else nearest(name, self.functions)
         return FormulaError(
-            f"Function '{name}' in \"{self.text}\" is not known.{nearest(name, self.functions)} "
-            f"Known are numpy's (np.log, ...), patsy's ({listed(sorted(self.functions), 40)}), and your own where you call from."
+            f"Function '{name}' in \"{shown(self.text)}\" is not known.{hint} "
+            "Besides patsy's, R's and numpy's, functions come from where you call; import or define it there."
         )
 
     def unknown(self, name: str, inside: bool = False) -> FormulaError:
         """Return the error for a name that no column has."""
-        message = (
-            f'Column {name!r} in "{self.text}" is not in `data`.{nearest(name, self.by_name)} Columns: {listed(self.by_name)}.'
-        )
+        hint = nearest(name, self.by_name)
+        message = f'Column {name!r} in "{shown(self.text)}" is not in `data`.{hint} Columns: {listed(self.by_name)}.'
         if self._in_env(name) and name.isidentifier():
-            message += f" A variable {name!r} exists where you call from; names in a formula come from `data` only"
-            message += ", or from you in keyword arguments such as knots=..." if inside else ""
-            message += "."
+            message += f" A variable {name!r} exists where you call from, but columns come from `data` only"
+            message += "; pass it by keyword, as in knots=my_knots." if inside else "."
         return FormulaError(message)
 
 

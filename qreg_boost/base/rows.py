@@ -33,7 +33,7 @@ def caller_env(depth: int = 0) -> Mapping[str, Any]:
 
 
 def as_env(env: Any) -> Mapping[str, Any]:
-    """Return `env` as a mapping of names: a mapping, a patsy EvalEnvironment, a depth up the call stack, or None for no names."""
+    """Return `env` as a mapping of names: a mapping, a patsy EvalEnvironment, a depth up the stack, or None."""
     if env is None:
         return {}
     if isinstance(env, Mapping):
@@ -58,7 +58,7 @@ class _Namespace(dict):
     def __missing__(self, name: str) -> Any:
         return self._inner[name]
 
-    def get(self, name: str, default: Any = None) -> Any:  # noqa: D102
+    def get(self, name: str, default: Any = None) -> Any:
         return self._inner.get(name, default)
 
 
@@ -77,7 +77,9 @@ def subset_rows(subset: Any, frame: pd.DataFrame) -> np.ndarray:
     elif isinstance(subset, pd.Series):
         mask = _booleans(align(subset, frame.index, "subset"), "`subset`")
     else:
-        mask = _booleans(pd.Series(np.asarray(subset).ravel() if np.ndim(subset) == 1 else _not_a_mask(subset)), "`subset`")
+        mask = _booleans(
+            pd.Series(np.asarray(subset).ravel() if np.ndim(subset) == 1 else _not_a_mask(subset)), "`subset`"
+        )
     if len(mask) != n:
         raise InputError(f"`subset` must have one value per row: {n} rows, but {len(mask)} values.")
     rows = np.flatnonzero(mask)
@@ -88,7 +90,8 @@ def subset_rows(subset: Any, frame: pd.DataFrame) -> np.ndarray:
 
 def _not_a_mask(subset: Any) -> Any:
     raise InputError(
-        f"`subset` must be a mask of booleans, a column name or an expression such as 'x > 3'; got {type(subset).__name__}."
+        "`subset` must be a mask of booleans, a column name or an expression such as 'x > 3'; "
+        f"got {type(subset).__name__}."
     )
 
 
@@ -98,7 +101,9 @@ def _mask_by_text(subset: str, frame: pd.DataFrame) -> np.ndarray:
     factor, columns = read_expression(subset, frame.columns, KNOWN)
     source = Source(frame, columns, subset)
     expression = Expression.read(factor.code, factor.label, factor.columns, {})
-    complete = ~np.logical_or.reduce([source.missing(safe) for safe in expression.counted()] or [np.zeros(len(frame), bool)])
+    complete = ~np.logical_or.reduce(
+        [source.missing(safe) for safe in expression.counted()] or [np.zeros(len(frame), bool)]
+    )
     rows = np.flatnonzero(complete)
     value = expression.compute(source.values(rows), len(rows))
     if np.ndim(value) != 1:

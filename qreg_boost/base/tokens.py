@@ -1,7 +1,7 @@
 """The words of a formula: text to tokens, and tokens back to evenly spaced text.
 
-The tokeniser is ours rather than Python's because formulas hold what Python cannot read: `` `my col` ``, ``x.1``, ``%in%``, and
-columns named ``in`` or ``class``.
+The tokeniser is ours rather than Python's because formulas hold what Python cannot read: `` `my col` ``, ``x.1``,
+``%in%``, and columns named ``in`` or ``class``.
 """
 
 from __future__ import annotations
@@ -42,9 +42,14 @@ class Token:
         return self.kind in ("name", "number", "string", "quoted", "dot")
 
 
+def shown(text: str) -> str:
+    """Return a formula on one line."""
+    return " ".join(text.split())
+
+
 def unreadable(text: str, reason: str) -> FormulaError:
     """Return the error for a formula that breaks the grammar."""
-    return FormulaError(f'The formula "{text}" cannot be read: {reason}')
+    return FormulaError(f'The formula "{shown(text)}" cannot be read: {reason}')
 
 
 def tokenise(text: str) -> list[Token]:

@@ -44,7 +44,7 @@ def _numeric(x: Any, name: str) -> np.ndarray:
 
 
 class Standardize(Transform):
-    """``standardize(x, center=True, rescale=True, ddof=0)``: x less its mean, over its standard deviation; by column."""
+    """``standardize(x, center=True, rescale=True, ddof=0)``: x less its mean over its standard deviation."""
 
     name = "standardize"
     fields = ("mean", "sum_of_squares", "count")
@@ -56,7 +56,9 @@ class Standardize(Transform):
         self.sum_of_squares = ((values - self.mean) ** 2).sum(axis=0)
         self.count = len(values)
         if rescale and (not np.all(self.sum_of_squares > 0) or self.count <= ddof):
-            raise InputError(f"{self.name}(): the values are all equal, so there is no spread to divide by; leave the term out.")
+            raise InputError(
+                f"{self.name}(): the values are all equal, so there is no spread to divide by; leave the term out."
+            )
 
     def transform(self, x: Any, center: bool = True, rescale: bool = True, ddof: int = 0) -> np.ndarray:
         """Return x centred and rescaled by what was learned."""
@@ -87,8 +89,8 @@ class OrthogonalPolynomials(Transform):
     """``poly(x, degree=1, raw=False)``: orthonormal polynomials of degree 1 to `degree`, each orthogonal to a constant.
 
     The monic polynomials orthogonal on the training values obey p_0 = 1, p_1 = t - a_0,
-    p_{k+1} = (t - a_k) p_k - b_k p_{k-1} with a_k = <t p_k, p_k>/<p_k, p_k>, b_k = <p_k, p_k>/<p_{k-1}, p_{k-1}>; column k
-    is p_k over its norm. t is x centred and divided by its largest deviation, which changes no column.
+    p_{k+1} = (t - a_k) p_k - b_k p_{k-1} with a_k = <t p_k, p_k>/<p_k, p_k>, b_k = <p_k, p_k>/<p_{k-1}, p_{k-1}>;
+    column k is p_k over its norm. t is x centred and divided by its largest deviation, which changes no column.
 
     References
     ----------
@@ -103,7 +105,9 @@ class OrthogonalPolynomials(Transform):
         values = self._vector(x, degree)
         distinct = len(np.unique(values))
         if degree >= distinct and not raw:
-            raise InputError(f"poly(): the degree ({degree}) must be below the number of distinct values of x ({distinct}).")
+            raise InputError(
+                f"poly(): the degree ({degree}) must be below the number of distinct values of x ({distinct})."
+            )
         self.middle = float(values.mean())
         self.unit = float(np.abs(values - self.middle).max()) or 1.0
         t = (values - self.middle) / self.unit
