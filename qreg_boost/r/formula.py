@@ -14,7 +14,7 @@ _TOKEN = re.compile(
     r"""(?P<space>\s+)
       | (?P<quoted>`[^`]*` | "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*')
       | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?L?)
-      | (?P<name>(?:[^\W\d_]|\.)[\w.]*)
+      | (?P<name>(?:[^\W\d]|\.)[\w.]*)
       | (?P<operator>\*\*|%[^%\s]*%|::|<=|>=|==|!=|&&|\|\||.)""",
     re.VERBOSE | re.DOTALL,
 )
@@ -38,7 +38,7 @@ def to_r(formula: str) -> str:
     """
     if not isinstance(formula, str):
         raise FormulaError(f'`formula` must be a string such as "y ~ x1 + x2"; got {type(formula).__name__}.')
-    if formula.count("~") == 0:
+    if not formula.partition("~")[1] or not formula.partition("~")[0].strip():
         raise FormulaError(f'"{formula}" has no response: write "response ~ terms", for instance "y ~ x1 + x2".')
     tokens = [match.group() for match in _TOKEN.finditer(formula)]
     out: list[str] = []
@@ -53,6 +53,8 @@ def _translate(tokens: list[str], at: int, formula: str) -> tuple[int, str]:
     token = tokens[at]
     if token == "**":
         return at + 1, "^"
+    if token.startswith("_"):
+        return at + 1, f"`{token}`"  # a name in Python, not in R
     if token.startswith(("np.", "numpy.")):
         function = token.split(".", 1)[1]
         if function not in _NUMPY:

@@ -32,20 +32,44 @@ for (i in attr(qb_terms, "offset")) {
 if (!is.null(get(qb_z))) qb_formula[[2L]] <- call("-", qb_formula[[2L]], as.name(qb_z))
 qb_rows <- qb_more[names(qb_more) %in% c("subset", "na.action")]
 qb_frame <- do.call(model.frame, c(list(qb_formula, data = qb_data), qb_rows))
-qb_X <- model.matrix(attr(qb_frame, "terms"), qb_frame, qb_more$contrasts)
-qb_qr <- qr(qb_X, tol = 1e-7)
-qb_aliased <- if (qb_qr$rank < ncol(qb_X)) colnames(qb_X)[qb_qr$pivot[-seq_len(qb_qr$rank)]]
-if (!is.null(qb_aliased) && !(qb_method %in% c("lasso", "scad"))) {
-  list(aliased = qb_aliased)
-} else {
+qb_y <- model.response(qb_frame)
+qb_problem <- function() {
+  if (!nrow(qb_frame)) return(list(problem = "no rows"))
+  if (!is.numeric(qb_y) || !is.null(dim(qb_y))) return(list(problem = "response", names = class(qb_y)[1L]))
+  alone <- vapply(qb_frame, function(v) (is.factor(v) || is.character(v)) && length(unique(v)) < 2L, NA)
+  if (any(alone)) return(list(problem = "one level", names = names(qb_frame)[alone]))
+  X <<- model.matrix(attr(qb_frame, "terms"), qb_frame, qb_more$contrasts)
+  infinite <- c(if (any(is.infinite(qb_y))) names(qb_frame)[1L], colnames(X)[colSums(is.infinite(X)) > 0])
+  if (length(infinite)) return(list(problem = "infinite", names = infinite))
+  if (!ncol(X)) return(list(problem = "no terms"))
+  found <- qr(X, tol = 1e-7)
+  if (found$rank < ncol(X) && !(qb_method %in% c("lasso", "scad")))
+    return(list(problem = "aliased", names = colnames(X)[found$pivot[seq_len(ncol(X)) > found$rank]]))
+}
+X <- NULL
+qb_found <- qb_problem()
+if (is.null(qb_found)) {
   qb_call <- list(quote(quantreg::rq), formula = qb_formula, tau = qb_tau, data = quote(qb_data), method = qb_method)
   if (!is.null(get(qb_w))) qb_call$weights <- as.name(qb_w)
   fit <- eval(as.call(c(qb_call, qb_more)))
-  list(fit = fit, names = colnames(qb_X), coef = as.vector(fit$coefficients), resid = as.vector(fit$residuals),
-       fitted = as.vector(fitted(fit)), tau = fit$tau, rows = as.integer(rownames(qb_frame)),
-       formula = paste(trimws(deparse(qb_formula, width.cutoff = 500L)), collapse = " "))
+  qb_found <- list(fit = fit, names = colnames(X), coef = as.vector(fit$coefficients), tau = fit$tau,
+    resid = as.vector(fit$residuals), fitted = as.vector(as.vector(qb_y) - fit$residuals),
+    rows = as.integer(rownames(qb_frame)),
+    formula = paste(trimws(deparse(qb_formula, width.cutoff = 500L)), collapse = " "))
 }
+qb_found
 """
+_PROBLEMS = {
+    "no rows": 'No row of `data` is complete in what "{formula}" needs (or `subset` leaves none); there is nothing to fit.',
+    "response": 'The response of "{formula}" must be numbers; R has it as {names}.',
+    "one level": '{names} in "{formula}" has a single level in the rows used; leave it out of the formula.',
+    "infinite": '{names} in "{formula}" has infinite values; replace them by missing ones to drop those rows.',
+    "no terms": '"{formula}" has neither terms nor an intercept; add at least one.',
+    "aliased": (
+        'The design of "{formula}" is singular: {names} can be written as a linear combination of the columns before. '
+        "Leave it out of the formula."
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -148,17 +172,13 @@ def rq(
     >>> r.rq("y ~ x", frame, tau=0.5).params.round(3).to_dict()  # doctest: +SKIP
     {'(Intercept)': -0.25, 'x': 1.25}
     """
-    if not isinstance(data, pd.DataFrame):
-        raise InputError(f"`data` must be a pandas DataFrame; got {type(data).__name__}.")
-    if not len(data):
-        raise InputError("`data` has no rows; there is nothing to fit.")
     several = not np.isscalar(tau)
     taus = tuple(check_tau(t) for t in tau) if several else (check_tau(tau),)  # type: ignore[union-attr]
     if not taus:
         raise InputError("`tau` is an empty list; pass at least one number strictly between 0 and 1.")
+    _check(data, method, kw)
     text = to_r(formula)
     session.require("quantreg")
-    hidden = [name for name in (weights, offset) if isinstance(name, str)]
     w = None if weights is None else check_weights(_rowwise(weights, data, "weights"), len(data))
     z = None if offset is None else check_offset(_rowwise(offset, data, "offset"), len(data))
     used = data[_columns(text, formula, data)]
@@ -168,7 +188,7 @@ def rq(
         hold=("fit",),
         qb_text=text,
         qb_data=used,
-        qb_hidden=hidden,
+        qb_hidden=[name for name in (weights, offset) if isinstance(name, str)],
         qb_tau=list(taus),
         qb_method=method,
         qb_more=kw,
@@ -176,12 +196,25 @@ def rq(
         qb_z=names[1],
         **{names[0]: _doubles(w), names[1]: _doubles(z)},
     )
-    if "aliased" in fit:
-        raise FormulaError(
-            f'The design of "{formula}" is singular: {listed(fit["aliased"])} can be written as a linear '
-            "combination of the columns before. Leave it out of the formula."
-        )
+    if "problem" in fit:
+        found = listed(fit.get("names", ()))
+        raise FormulaError(_PROBLEMS[fit["problem"].item()].format(formula=formula, names=found))
     return _results(fit, data.index, taus, several, w, method)
+
+
+def _check(data: Any, method: Any, kw: dict[str, Any]) -> None:
+    if not isinstance(data, pd.DataFrame):
+        raise InputError(f"`data` must be a pandas DataFrame; got {type(data).__name__}.")
+    if not len(data):
+        raise InputError("`data` has no rows; there is nothing to fit.")
+    if not isinstance(method, str):
+        raise InputError(f'`method` must be one of quantreg\'s names, for instance "br" or "fn"; got {method!r}.')
+    if "subset" in kw:
+        subset = np.asarray(kw["subset"])
+        if subset.shape != (len(data),) or subset.dtype != bool:
+            raise InputError(
+                f"`subset` must be one True or False for each of the {len(data)} rows, for instance data.x > 0."
+            )
 
 
 def _doubles(values: np.ndarray | None) -> RVector | None:

@@ -124,6 +124,8 @@ def test_missing_rows_are_left_out_and_counted(made):
     direct = r.rq("y ~ x", holes.drop(index="row 3"), weights="w", offset="z")
     np.testing.assert_allclose(fit.params, direct.params, **EXACT)
     assert fit.objective == pytest.approx(direct.objective, rel=1e-14)
+    none = r.rq("y ~ x", holes, weights="w", offset="z", **{"na.action": evaluate("list(f = na.exclude)")["f"]})
+    pd.testing.assert_series_equal(none.fittedvalues, fit.fittedvalues)
     some = r.rq("y ~ x", made, subset=np.arange(60) < 30)
     assert some.resid.index.equals(made.index[:30]) and some.n_dropped == 30
 
@@ -180,6 +182,14 @@ def test_nonunique_solutions_warn_once_at_the_caller(recwarn):
         ({"weights": -np.ones(60)}, InputError, "must not be negative"),
         ({"offset": np.full(60, np.inf)}, InputError, "`offset` must be finite"),
         ({"method": "nosuch"}, InputError, "R stopped"),
+        ({"method": 3}, InputError, "`method` must be one of quantreg's names"),
+        ({"subset": "x > 0"}, InputError, "one True or False for each of the 60 rows"),
+        ({"subset": np.zeros(60, bool)}, FormulaError, "No row of `data` is complete"),
+        ({"formula": "g ~ x"}, FormulaError, r"response of \"g ~ x\" must be numbers; R has it as factor"),
+        ({"formula": "log(0 * w) ~ x"}, FormulaError, r"log\(0 \* w\) in .* has infinite values"),
+        ({"formula": "y ~ I(1 / (0 * x))"}, FormulaError, r"I\(1/\(0 \* x\)\) in .* has infinite values"),
+        ({"formula": "y ~ factor(0 * x)"}, FormulaError, r"factor\(0 \* x\) in .* has a single level"),
+        ({"formula": "y ~ 0"}, FormulaError, "neither terms nor an intercept"),
         ({"data": [1]}, InputError, "must be a pandas DataFrame; got list"),
         ({"data": pd.DataFrame({"y": [], "x": []})}, InputError, "has no rows"),
     ],

@@ -46,7 +46,7 @@ def test_integers_that_r_has_not():
 
 
 def test_empty_columns_and_frames():
-    for dtype, storage in [("int64", "integer"), ("float64", "double"), ("str", "character"), ("object", "logical")]:
+    for dtype, storage in [("int64", "integer"), ("float64", "double"), ("string", "character"), ("object", "logical")]:
         vector = encode(pd.Series([], dtype=dtype), "x")
         assert (vector.storage, len(vector.values)) == (storage, 0)
     back = decode_frame(encode_frame(pd.DataFrame({"a": pd.Series([], dtype=float)})))

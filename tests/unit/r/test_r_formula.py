@@ -18,6 +18,7 @@ from qreg_boost.r.formula import to_r
         ("y ~ I(x**2) + (a + b)**2", "y ~ I(x^2) + (a + b)^2"),
         ("y ~ Q(\"a b\") + Q('c d')", "y ~ `a b` + `c d`"),
         ("y ~ . - id", "y ~ . - id"),
+        ("y ~ _merge + x_1", "y ~ `_merge` + x_1"),
         ("`odd ** name` ~ C + x", "`odd ** name` ~ C + x"),
         ("y ~ factor(g) + poly(x, 2) + a %in% b", "y ~ factor(g) + poly(x, 2) + a %in% b"),
         ("y ~ C(g, contr.sum)", "y ~ C(g, contr.sum)"),
@@ -41,6 +42,7 @@ def test_spelling(formula, expected):
         ("y ~ Q(name)", r"one name in quotes"),
         ("y ~ C(g", r"bracket that is not closed"),
         ("x1 + x2", r"has no response"),
+        (" ~ x1", r"has no response"),
         (3, r"must be a string"),
     ],
 )
