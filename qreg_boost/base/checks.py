@@ -122,7 +122,9 @@ def check_weights(weights: Any, n: int, name: str = "weights") -> np.ndarray:
     """Return weights as (n,) float64: finite, none negative, not all zero."""
     array = _real_vector(weights, n, name)
     if np.isnan(array).any():
-        raise InputError(f"`{name}` has {int(np.isnan(array).sum())} missing values; give every row a weight, 0 to leave it out.")
+        raise InputError(
+            f"`{name}` has {int(np.isnan(array).sum())} missing values; give every row a weight, 0 to leave it out."
+        )
     if not np.isfinite(array).all():
         raise InputError(f"`{name}` has infinite values; weights must be finite numbers of at least 0.")
     if (array < 0).any():
@@ -139,7 +141,9 @@ def check_offset(offset: Any, n: int, name: str = "offset") -> np.ndarray:
     """Return an offset as (n,) float64 in units of y, finite."""
     array = _real_vector(offset, n, name)
     if not np.isfinite(array).all():
-        raise InputError(f"`{name}` must be finite; found {int((~np.isfinite(array)).sum())} missing or infinite values.")
+        raise InputError(
+            f"`{name}` must be finite; found {int((~np.isfinite(array)).sum())} missing or infinite values."
+        )
     return array
 
 

@@ -165,7 +165,9 @@ class QuantileProcess(Results):
 
     def glance(self) -> pd.DataFrame:
         """Return one row per tau."""
-        return pd.concat([fit.glance().assign(tau=tau) for tau, fit in zip(self.taus, self.fits, strict=True)], ignore_index=True)
+        return pd.concat(
+            [fit.glance().assign(tau=tau) for tau, fit in zip(self.taus, self.fits, strict=True)], ignore_index=True
+        )
 
     def augment(self, data: pd.DataFrame | None = None) -> pd.DataFrame:
         """Return rows with ``.fitted`` and ``.resid``, once per tau, the tau in the first column."""

@@ -87,7 +87,13 @@ def _given(folds: Any, usable: np.ndarray, rows: np.ndarray) -> Folds:
         folds = list(folds.split(np.zeros((n, 1))))
     if isinstance(folds, Iterable) and not hasattr(folds, "shape"):
         folds = list(folds)
-    if isinstance(folds, list) and folds and isinstance(folds[0], (tuple, list)) and len(folds[0]) == 2 and np.ndim(folds[0][0]) == 1:
+    if (
+        isinstance(folds, list)
+        and folds
+        and isinstance(folds[0], (tuple, list))
+        and len(folds[0]) == 2
+        and np.ndim(folds[0][0]) == 1
+    ):
         return _from_pairs(folds, usable)
     array = np.asarray(folds)
     if array.ndim not in (1, 2) or array.dtype.kind not in "biufOSU":
@@ -140,5 +146,7 @@ def run_tasks(
     from tqdm.auto import tqdm
 
     # threads: the compiled loops release the interpreter, and nothing is copied
-    results = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(delayed(function)(*task) for task in tasks)
+    results = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
+        delayed(function)(*task) for task in tasks
+    )
     return list(tqdm(results, total=len(tasks), desc=description, delay=2.0, disable=not progress, leave=False))

@@ -59,7 +59,9 @@ class BoostFacts:
     when: str
 
     @classmethod
-    def of(cls, design: Any, *, call: str, settings: Any, how: str, gamma: float | None, null_loss: float) -> BoostFacts:
+    def of(
+        cls, design: Any, *, call: str, settings: Any, how: str, gamma: float | None, null_loss: float
+    ) -> BoostFacts:
         """Return the facts of a fit to `design` with `settings`."""
         weights = design.weights
         positive = len(design.y) if weights is None else int((weights > 0).sum())

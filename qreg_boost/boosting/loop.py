@@ -71,4 +71,3 @@ def boost(
         if tick is not None:
             tick(1)
     return task.learner.path(task.start, updates, gammas, risks, status)
-

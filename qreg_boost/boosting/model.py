@@ -49,7 +49,9 @@ class Settings:
         if isinstance(self.init, str):
             check_choice(self.init, "init", INITS)
         elif isinstance(self.init, bool) or not np.isscalar(self.init) or not np.isfinite(self.init):
-            raise InputError(f"`init` must be 'quantile', 'median' or a finite number in units of y; got {self.init!r}.")
+            raise InputError(
+                f"`init` must be 'quantile', 'median' or a finite number in units of y; got {self.init!r}."
+            )
         put(self, "learner", _check_learner(self.learner, self.step_scale))
         check_bool(self.progress, "progress")
 
@@ -153,9 +155,7 @@ class QBR:
         unknown = [name for name in options if name not in Settings.__dataclass_fields__ or name == "tau"]
         if unknown:
             known = [name for name in Settings.__dataclass_fields__ if name != "tau"]
-            raise InputError(
-                f"Unknown option {unknown[0]!r}.{nearest(unknown[0], known)} Options: {', '.join(known)}."
-            )
+            raise InputError(f"Unknown option {unknown[0]!r}.{nearest(unknown[0], known)} Options: {', '.join(known)}.")
         several = isinstance(tau, (list, tuple, np.ndarray)) or hasattr(tau, "to_numpy")
         self.design = design
         self.tau = list(tau) if several else tau
@@ -304,7 +304,9 @@ class QBR:
         options = dict(self._options)
         for name, value in options.items():
             if not isinstance(value, (str, int, float, bool, type(None))):
-                raise InputError(f"A fit with {name}={value!r} cannot be saved with its rows; save it without data=True.")
+                raise InputError(
+                    f"A fit with {name}={value!r} cannot be saved with its rows; save it without data=True."
+                )
         arrays = {"y": design.y, "X": design.X, "rows": design.rows, "index": _plain_index(design.index)}
         arrays |= {name: getattr(design, name) for name in ("weights", "offset") if getattr(design, name) is not None}
         meta = {
@@ -335,7 +337,9 @@ def restore_boost(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> 
     return BoostResults(facts, path, int(meta["mstop"]), model, None, shared)
 
 
-def _restore_model(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], facts: BoostFacts, encoder: Encoder) -> QBR:
+def _restore_model(
+    meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], facts: BoostFacts, encoder: Encoder
+) -> QBR:
     design = Design(
         y=arrays["y"],
         X=arrays["X"],
@@ -384,7 +388,9 @@ def _bar(total: int, shown: bool) -> Iterator[Any]:
 def _call(head: str, tau: Any, options: Mapping[str, Any]) -> str:
     level = list(tau) if isinstance(tau, (list, tuple, np.ndarray)) else tau
     given = [f"tau={level!r}"]
-    for name, default in ((field.name, field.default) for field in fields(Settings) if field.name not in ("tau", "progress")):
+    for name, default in (
+        (field.name, field.default) for field in fields(Settings) if field.name not in ("tau", "progress")
+    ):
         value = options.get(name, default)
         if not (isinstance(value, type(default)) and value == default):
             given.append(f"{name}={value!r}")

@@ -115,7 +115,12 @@ class BoostPath:
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the path as values that JSON holds, and arrays, the selections in the smallest type that holds them."""
-        meta = {"names": list(self.names), "intercept_learner": self.intercept_learner, "start": self.start, "status": self.status}
+        meta = {
+            "names": list(self.names),
+            "intercept_learner": self.intercept_learner,
+            "start": self.start,
+            "status": self.status,
+        }
         arrays = {name: getattr(self, name) for name in ("blocks", "centre", "selected", "levels", "slopes", "risks")}
         arrays["selected"] = self.selected.astype(np.min_scalar_type(len(self.names)))
         return meta, arrays

@@ -204,7 +204,9 @@ class BoostResults(Results):
         m = check_count(m, "m", 0, " It is an iteration of the path.")
         if m > self.path.length:
             reason = "" if self.path.status == "complete" else f" (the run ended early: {self.path.status})"
-            raise InputError(f"The path has {self.path.length} iterations{reason}; got m={m}. extend({m}) goes on to there.")
+            raise InputError(
+                f"The path has {self.path.length} iterations{reason}; got m={m}. extend({m}) goes on to there."
+            )
         return self._on(self.path, m, "fixed")
 
     def extend(self, m: int) -> BoostResults:
@@ -234,7 +236,9 @@ class BoostResults(Results):
         """
         most = self.mstop if max is None else max
         if most < 1:
-            raise InputError("`max` must be at least 1 to compare stops; this fit stands at iteration 0, so give `max`.")
+            raise InputError(
+                "`max` must be at least 1 to compare stops; this fit stands at iteration 0, so give `max`."
+            )
         return self.model.cross_validate(CV(folds, k, most, rng, rule, n_jobs, progress))
 
     # -- rows ------------------------------------------------------------------------------------------------------------------

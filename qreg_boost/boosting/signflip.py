@@ -1,10 +1,8 @@
 """The fast loop for the check loss and linear learners: only what changes is computed.
 
 The negative gradient of the check loss takes two values, tau and tau - 1, so c = X'Wu changes from one iteration to the next only by the
-rows whose residual changed sign. And a row far from the fit cannot change sign for a while: since the moment when all rows were last up
-to date (the anchor) the fit of row i has moved by at most ``norm_i * reach``, where norm_i is the length of (1, z_i), z the columns in
-units of their spread, and reach the length of the coefficients' displacement since. Rows with |r_i| above norm_i times a band sleep until
-reach comes near the band. The selections are those of `loop.boost`, the sums equal to rounding.
+rows whose residual changed sign. And a row far from the fit cannot change sign for a while: see `sleep`. The selections are those of
+`loop.boost`, the sums equal to rounding.
 """
 
 from __future__ import annotations
@@ -19,21 +17,12 @@ from qreg_boost.boosting.learners.linear import LinearBlocks
 from qreg_boost.boosting.loop import Task, Ticker
 from qreg_boost.boosting.losses import FLAT, CheckLoss
 from qreg_boost.boosting.path import BoostPath
+from qreg_boost.boosting.sleep import N_AWAKE, SLEEPING, SMALL, all_awake, is_over, note, settle, wake
 
 CHUNK = 4096
 """Iterations between two returns to Python."""
-SMALL = 512
-"""Below this many rows none sleep: there is nothing to gain."""
 DRIFT = 4
 """Sums are taken anew after this many flips per row."""
-WINDOW = 16
-"""Iterations with all rows awake before rows may sleep, to see how fast the fit moves."""
-CLOSE = 1.0 - 1e-6
-"""Rows are woken when reach comes this near the band; covers the rounding of both."""
-
-
-AWAKE_COST = 3.0
-"""What moving one awake row costs, in units of one row of a pass over all."""
 
 
 BLOCK = 128
@@ -50,7 +39,6 @@ class Rows(NamedTuple):
     tau: float
     columns: np.ndarray
     cached: np.ndarray
-    norms: np.ndarray
 
 
 class Basis(NamedTuple):
@@ -79,7 +67,7 @@ class Fit(NamedTuple):
 
 
 # positions in `Fit.sums`
-WEIGHT_BELOW, RISK, RISK_SUMMED, FLIPS, HAS_NORMS = range(5)
+WEIGHT_BELOW, RISK, RISK_SUMMED, FLIPS = range(4)
 
 
 class Record(NamedTuple):
@@ -101,14 +89,14 @@ def boost_check(
     sizes = np.diff(blocks.blocks)
     rows = Rows(
         task.y, task.weights, float(task.weights.sum()), blocks.X, loss.tau,
-        np.empty((p, n)), np.zeros(p, np.bool_), np.empty(n),
+        np.empty((p, n)), np.zeros(p, np.bool_),
     )  # fmt: skip
     basis = Basis(
         blocks.blocks, blocks.centre, blocks.spread, blocks.inverse, blocks.factor, blocks.factor_at, blocks.allowed,
         blocks.imbalance, bool((sizes == 1).all()), blocks.moves_level, blocks.intercept_learner,
     )  # fmt: skip
     f = np.full(n, task.start) if fit is None else fit.copy()
-    moving = Fit(f, np.where(task.y < f, -1.0, 1.0), np.zeros(p), np.zeros(5))
+    moving = Fit(f, np.where(task.y < f, -1.0, 1.0), np.zeros(p), np.zeros(4))
     _sum_up(rows, basis, moving)
     parts = [Record(np.empty(0, np.int32), np.empty(0), np.empty(0), moving.sums[RISK : RISK + 1].copy())]
     done, status = first, "complete"
@@ -312,48 +300,6 @@ def _flip(which, count, rows, centre, fit):
 
 
 @njit(cache=True, nogil=True)
-def worth(distance, y, f):
-    near = 0
-    for i in range(len(y)):
-        near += abs(y[i] - f[i]) <= distance
-    return AWAKE_COST * near < 0.5 * len(y)
-
-
-@njit(cache=True, nogil=True)
-def _row_norms(X, centre, spread, norms):
-    scale = np.where(spread > 0.0, 1.0 / np.where(spread > 0.0, spread, 1.0), 0.0)
-    for i in range(X.shape[0]):
-        square = 1.0
-        for j in range(X.shape[1]):
-            z = (X[i, j] - centre[j]) * scale[j]
-            square += z * z
-        norms[i] = np.sqrt(square)
-
-
-@njit(cache=True, nogil=True)
-def _wake(f, asleep, columns, moved, touched):
-    # bring the sleeping rows up to date with the displacement since the anchor; moved[-1] is that of the level
-    for j in touched:
-        shift, x = moved[j], columns[j]
-        for i in range(len(f)):
-            f[i] += asleep[i] * (shift * x[i])
-    for i in range(len(f)):
-        f[i] += asleep[i] * moved[-1]
-
-
-@njit(cache=True, nogil=True)
-def _awake_within(band, y, f, norms, asleep, rows):
-    # the rows near enough to the fit to change sign while reach is below the band; `asleep` marks the others
-    count = 0
-    for i in range(len(y)):
-        near = abs(y[i] - f[i]) <= band * norms[i]
-        asleep[i] = not near
-        rows[count] = i
-        count += near
-    return rows[:count].copy()
-
-
-@njit(cache=True, nogil=True)
 def _line_step(y, f, g, weights, tau):
     # CheckLoss.line_search, compiled
     slope, size = 0.0, 0.0
@@ -380,101 +326,71 @@ def _line_step(y, f, g, weights, tau):
 
 
 @njit(cache=True, nogil=True)
+def _cache_columns(first, last, rows, centre):
+    for j in range(first, last):
+        if not rows.cached[j]:
+            rows.cached[j] = True
+            for i in range(len(rows.y)):
+                rows.columns[j, i] = rows.X[i, j] - centre[j]
+
+
+@njit(cache=True, nogil=True)
 def _run(rows, basis, fit, gammas, line, record):
     n, p = rows.X.shape
-    scores, slopes, g = np.empty(len(basis.allowed)), np.empty(len(record.slopes) // len(record.selected)), np.empty(n)
-    which, awake, asleep = np.empty(n + 1, np.int64), np.empty(0, np.int64), np.zeros(n, np.bool_)
-    moved, touched, touches = np.zeros(p + 1), np.empty(p, np.int64), 0
-    is_touched = np.zeros(p, np.bool_)
-    sleeping, may_sleep = False, n >= SMALL and not line
-    band, share, since, reach2, farthest = 0.0, 0.0, 0, 0.0, 0.0
-    used, ran = 0, len(record.selected)
+    y, f, sign, sums = rows.y, fit.f, fit.sign, fit.sums
+    scores, b = np.empty(len(basis.allowed)), np.empty(len(record.slopes) // len(record.selected))
+    which, g = np.empty(n + 1, np.int64), np.empty(n)
+    sleep = all_awake(n, p)
+    may_sleep = n >= SMALL and not line
+    used = 0
     for m in range(len(record.selected)):
-        sum_u = rows.tau * rows.total - fit.sums[WEIGHT_BELOW]
+        sum_u = rows.tau * rows.total - sums[WEIGHT_BELOW]
         block = _choose(fit.c, sum_u, rows.total, basis, scores)
         level = sum_u / rows.total if basis.moves_level or block < 0 else 0.0
         first, last = 0, 0
         if block >= 0:
             first, last = basis.blocks[block], basis.blocks[block + 1]
-            _fit_slopes(fit.c, block, basis, slopes)
-        columns, b = rows.columns[first:last], slopes[: last - first]
-        for j in range(first, last):
-            if not rows.cached[j]:
-                rows.cached[j] = True
-                for i in range(n):
-                    rows.columns[j, i] = rows.X[i, j] - basis.centre[j]
+            _fit_slopes(fit.c, block, basis, b)
+            _cache_columns(first, last, rows, basis.centre)
+        columns, slopes = rows.columns[first:last], b[: last - first]
 
         row = -1
         if line:
-            _direction(level, b, columns, g)
-            gamma, row = _line_step(rows.y, fit.f, g, rows.weights, rows.tau)
+            _direction(level, slopes, columns, g)
+            gamma, row = _line_step(y, f, g, rows.weights, rows.tau)
             if gamma == 0.0:
-                ran = m
-                break
+                return m, used
         else:
             gamma = gammas[m]
 
+        steepness = level * sum_u
+        for k in range(len(slopes)):
+            steepness += slopes[k] * fit.c[first + k]
+            record.slopes[used + k] = gamma * slopes[k]
         record.selected[m] = block + basis.intercept_learner
         record.levels[m] = gamma * level
-        decrease = level * sum_u
-        reach2 -= moved[p] ** 2
-        moved[p] += gamma * level
-        reach2 += moved[p] ** 2
-        for k in range(len(b)):
-            j = first + k
-            record.slopes[used] = gamma * b[k]
-            used += 1
-            decrease += b[k] * fit.c[j]
-            if not is_touched[j]:
-                is_touched[j] = True
-                touched[touches] = j
-                touches += 1
-            reach2 -= (moved[j] * basis.spread[j]) ** 2
-            moved[j] += gamma * b[k]
-            reach2 += (moved[j] * basis.spread[j]) ** 2
-        fit.sums[RISK] -= gamma * decrease
+        sums[RISK] -= gamma * steepness  # as long as no row changes sign; those that do are put right by _flip
 
-        since += 1
-        farthest = max(farthest, reach2)
-        stale = fit.sums[FLIPS] > DRIFT * n or fit.sums[RISK] < 0.01 * fit.sums[RISK_SUMMED]
-        if sleeping:
-            flips = _advance_awake(awake, rows.y, fit.f, fit.sign, gamma, level, b, columns, which)
-            waking = 0.3 * touches + 2.0
-            tired = (
-                stale
-                or reach2 > (CLOSE * band) ** 2
-                or m + 1 == len(record.selected)
-                or (since * share > 2.0 * waking and farthest < 0.1 * band**2)
-            )
-            if tired:
-                _wake(fit.f, asleep, rows.columns, moved, touched[:touches])
-                flips = _advance(rows.y, fit.f, fit.sign, 0.0, 0.0, b[:0], columns[:0], which)
+        stale = sums[FLIPS] > DRIFT * n or sums[RISK] < 0.01 * sums[RISK_SUMMED]
+        note(sleep, basis.spread, first, record.slopes[used : used + len(slopes)], record.levels[m])
+        used += len(slopes)
+        asleep = sleep.now[SLEEPING] == 1.0
+        over = is_over(sleep.now) or (asleep and (stale or m + 1 == len(record.selected)))
+        if asleep:
+            awake = sleep.awake[: int(sleep.now[N_AWAKE])]
+            flips = _advance_awake(awake, y, f, sign, gamma, level, slopes, columns, which)
+            if over:
+                wake(f, rows.columns, sleep)
         else:
-            flips = _advance(rows.y, fit.f, fit.sign, gamma, level, b, columns, which)
-            tired = since >= WINDOW
+            flips = _advance(y, f, sign, gamma, level, slopes, columns, which)
             if row >= 0:
-                fit.f[row] = rows.y[row]
-                flips = _advance(rows.y, fit.f, fit.sign, 0.0, 0.0, b[:0], columns[:0], which)
+                f[row] = y[row]
+        if row >= 0 or (asleep and over):
+            flips = _advance(y, f, sign, 0.0, 0.0, slopes[:0], columns[:0], which)
         _flip(which, flips, rows, basis.centre, fit)
-        if stale and (tired or not sleeping):
+        if stale and (over or not asleep):
             _sum_up(rows, basis, fit)
-        record.risks[m] = fit.sums[RISK]
-
-        if may_sleep and tired:
-            # choose the band so that what the awake rows cost per iteration matches what waking all costs per anchor
-            if sleeping and reach2 > (CLOSE * band) ** 2:
-                band *= min(max(np.sqrt(waking / (since * share)), 0.5), 2.0)
-            else:
-                band = 2.0 * np.sqrt(farthest)
-            if fit.sums[HAS_NORMS] == 0.0 and worth(band * np.sqrt(1.0 + p), rows.y, fit.f):
-                fit.sums[HAS_NORMS] = 1.0
-                _row_norms(rows.X, basis.centre, basis.spread, rows.norms)
-            sleeping = fit.sums[HAS_NORMS] == 1.0
-            if sleeping:
-                awake = _awake_within(band, rows.y, fit.f, rows.norms, asleep, which)
-                share = AWAKE_COST * (len(awake) + 1) / n
-                sleeping = share < 0.5
-            moved[touched[:touches]] = 0.0
-            is_touched[touched[:touches]] = False
-            moved[p], reach2, touches, since, farthest = 0.0, 0.0, 0, 0, 0.0
-    return ran, used
+        record.risks[m] = sums[RISK]
+        if may_sleep and over:
+            settle(y, f, rows.X, basis.centre, basis.spread, sleep)
+    return len(record.selected), used

@@ -99,7 +99,9 @@ class LinearBlocks:
         c = (self.X - self.centre).T @ wu
         scores = self.scores(total, c)
         chosen = int(np.argmax(scores >= scores.max() * (1.0 - TIE)))
-        level = total / float(self.weights.sum()) if self.moves_level or (self.intercept_learner and chosen == 0) else 0.0
+        level = (
+            total / float(self.weights.sum()) if self.moves_level or (self.intercept_learner and chosen == 0) else 0.0
+        )
         block = chosen - self.intercept_learner
         if block < 0:
             return Update(chosen, level, np.empty(0), np.full(len(u), level))
@@ -207,7 +209,7 @@ def _blocks(
 ) -> LinearBlocks:
     sizes = np.diff(blocks)
     varies = moments.varies
-    allowed = np.array([bool(varies[blocks[k] : blocks[k + 1]].any()) for k in range(len(sizes))], dtype=bool)
+    allowed = np.array([], dtype=bool) if not len(sizes) else np.logical_or.reduceat(varies, blocks[:-1])
     single = np.zeros(data.X.shape[1], dtype=bool)
     single[blocks[:-1][sizes == 1]] = True
     inverse = np.where(varies & single, 1.0 / np.where(varies, moments.squares, 1.0), 0.0)
@@ -216,7 +218,9 @@ def _blocks(
     factor = np.zeros(int(factor_at[-1]))
     for k in np.flatnonzero((sizes > 1) & allowed):
         part = slice(blocks[k], blocks[k + 1])
-        factor[factor_at[k] : factor_at[k + 1]] = _gram_factor(data.X[:, part], moments.centre[part], data.weights).ravel()
+        factor[factor_at[k] : factor_at[k + 1]] = _gram_factor(
+            data.X[:, part], moments.centre[part], data.weights
+        ).ravel()
     return LinearBlocks(
         names=names,
         X=data.X,
