@@ -33,9 +33,9 @@ def qbr(
 ) -> Any:
     """Return a Quantile Boost Regression fit of `formula` to `data`.
 
-    Each of `mstop` iterations fits the base learner to the sign of the residuals (tau above the fit, tau - 1 below it) by least squares,
-    takes the learner that explains most, and moves the fit a step along it. Learners never chosen keep a coefficient of 0: boosting
-    selects variables.
+    Each of `mstop` iterations fits the base learner to the sign of the residuals (tau above the fit, tau - 1 below it)
+    by least squares, takes the learner that explains most, and moves the fit a step along it. Learners never chosen
+    keep a coefficient of 0: boosting selects variables.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ def qbr(
     tau : float or list of floats
         Quantile level, strictly between 0 and 1; a list gives a `QuantileProcess`.
     learner : {"linear", "componentwise"} or learner
-        "linear": one learner per term, all its columns and an intercept (Zheng 2012). "componentwise": one per design column, centred,
-        and the intercept as a learner of its own (mboost's glmboost).
+        "linear": one learner per term, all its columns and an intercept (Zheng 2012). "componentwise": one per design
+        column, centred, and the intercept as a learner of its own (mboost's glmboost).
     mstop : int, "cv" or CV
         Number of iterations; "cv" chooses it by 10-fold cross-validation, ``CV(...)`` as told.
     nu : float
@@ -56,8 +56,8 @@ def qbr(
     init : {"quantile", "median"} or float
         Where the fit starts: the smallest y whose cumulative weight reaches tau, the median, or a number.
     step_scale : {"auto", "range", None}
-        The unit of a step. "auto" follows the spread of y, so that fits do not depend on units; "range" is half the range of y (the paper maps
-        y to [-1, 1]); None takes raw steps, in units of y, as mboost does.
+        The unit of a step. "auto" follows the spread of y, so that fits do not depend on units; "range" is half the
+        range of y (the paper maps y to [-1, 1]); None takes raw steps, in units of y, as mboost does.
     weights, offset : column name or array_like (rows,), optional
         Weights multiply the loss; an offset is added to the fit.
     subset : column name, boolean array or expression, optional
@@ -78,8 +78,8 @@ def qbr(
 
     References
     ----------
-    Zheng, S. (2012). QBoost: Predicting quantiles with boosting for regression and binary classification. Expert Systems with
-    Applications 39, 1687-1697, Fig. 2.
+    Zheng, S. (2012). QBoost: Predicting quantiles with boosting for regression and binary classification. Expert
+    Systems with Applications 39, 1687-1697, Fig. 2.
 
     Examples
     --------
@@ -89,7 +89,8 @@ def qbr(
     {'Intercept': 81.48, 'income': 0.56}
     """
     options = {
-        "learner": learner, "mstop": mstop, "nu": nu, "step": step, "init": init, "step_scale": step_scale, "progress": progress,
+        "learner": learner, "mstop": mstop, "nu": nu, "step": step, "init": init, "step_scale": step_scale,
+        "progress": progress,
     }  # fmt: skip
     rows = {"weights": weights, "offset": offset, "subset": subset, "missing": missing}
     return QBR.from_formula(formula, data, tau, **rows, env=caller_env(), **options).fit()
@@ -121,7 +122,8 @@ def load(path: str | Path) -> Any:
         return _restore(kind, meta, arrays)
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise FileFormatError(
-            f"{str(path)!r} is damaged (its content does not fit together: {error}). Save the fit again with fit.save(path)."
+            f"{str(path)!r} is damaged (its content does not fit together: {error}). "
+            "Save the fit again with fit.save(path)."
         ) from None
 
 

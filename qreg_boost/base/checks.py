@@ -130,7 +130,8 @@ def check_weights(weights: Any, n: int, name: str = "weights") -> np.ndarray:
     if (array < 0).any():
         row = int(np.flatnonzero(array < 0)[0])
         raise InputError(
-            f"`{name}` must not be negative; found {int((array < 0).sum())} negative values, the first {array[row]:g} in row {row}."
+            f"`{name}` must not be negative; found {int((array < 0).sum())} negative values, "
+            f"the first {array[row]:g} in row {row}."
         )
     if n and not (array > 0).any():
         raise InputError(f"`{name}` are all zero; at least one row needs a weight above 0.")

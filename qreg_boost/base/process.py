@@ -127,7 +127,8 @@ class QuantileProcess(Results):
         new, offset
             As for one fit.
         rearrange : bool
-            Whether to sort each row's quantiles, so that they do not cross (Chernozhukov, Fernandez-Val and Galichon 2010).
+            Whether to sort each row's quantiles, so that they do not cross (Chernozhukov, Fernandez-Val and Galichon
+            2010).
 
         Warns
         -----

@@ -98,8 +98,8 @@ def _given(folds: Any, usable: np.ndarray, rows: np.ndarray) -> Folds:
     array = np.asarray(folds)
     if array.ndim not in (1, 2) or array.dtype.kind not in "biufOSU":
         raise InputError(
-            f"`folds` must be one of {', '.join(map(repr, KINDS))}, an array (rows, k) of training weights, an array of fold labels, "
-            f"or a list of (train, test) positions; got {type(folds).__name__}."
+            f"`folds` must be one of {', '.join(map(repr, KINDS))}, an array (rows, k) of training weights, an array "
+            f"of fold labels, or a list of (train, test) positions; got {type(folds).__name__}."
         )
     if len(array) != n and len(rows) and len(array) > rows.max():
         array = array[rows]

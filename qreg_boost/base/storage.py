@@ -71,7 +71,8 @@ def read(path: str | Path) -> tuple[str, dict[str, Any], dict[str, np.ndarray]]:
         raise
     except zipfile.BadZipFile:
         raise FileFormatError(
-            f"{str(path)!r} is not a fit saved by qreg_boost, or was cut short: it is no zip archive. Save the fit again with fit.save(path)."
+            f"{str(path)!r} is not a fit saved by qreg_boost, or was cut short: it is no zip archive. "
+            "Save the fit again with fit.save(path)."
         ) from None
     except (ValueError, KeyError, TypeError, EOFError, OSError, zlib.error, NotImplementedError, RuntimeError) as error:
         raise _damaged(path, str(error)) from None
@@ -85,8 +86,8 @@ def _check_page(page: Any, path: Path) -> None:
         raise _damaged(path, f"its version is {version!r}")
     if version > VERSION:
         raise FileFormatError(
-            f"{str(path)!r} was written by a newer qreg_boost (file version {version}; this one reads up to {VERSION}). "
-            "Upgrade with: pip install --upgrade qreg_boost"
+            f"{str(path)!r} was written by a newer qreg_boost (file version {version}; this one reads up to "
+            f"{VERSION}). Upgrade with: pip install --upgrade qreg_boost"
         )
 
 

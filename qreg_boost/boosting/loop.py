@@ -47,8 +47,8 @@ def boost(
 ) -> BoostPath:
     """Return the path of iterations `first` to `stop`, begun from `fit` (n,) or else from the start.
 
-    In each iteration u is the negative gradient at the fit, the learner is fitted to u by least squares, and the fit moves along it by
-    the step; a row that an exact line search puts on the fit gets a residual of exactly 0.
+    In each iteration u is the negative gradient at the fit, the learner is fitted to u by least squares, and the fit
+    moves along it by the step; a row that an exact line search puts on the fit gets a residual of exactly 0.
     """
     y, weights, loss = task.y, task.weights, task.loss
     f = np.full(len(y), task.start) if fit is None else fit.copy()

@@ -1,7 +1,7 @@
 """Loss functions: what boosting minimises.
 
-Conventions, for n rows: y (n,) responses and f (n,) fits in units of y; weights (n,), finite and above 0. A loss gives its summed
-value, the negative gradient at a fit, the constant to start from, and the exact step along a direction.
+Conventions, for n rows: y (n,) responses and f (n,) fits in units of y; weights (n,), finite and above 0. A loss gives
+its summed value, the negative gradient at a fit, the constant to start from, and the exact step along a direction.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FLAT = 1e-12
 
 @dataclass(frozen=True)
 class LineStep:
-    """Outcome of an exact line search: the step `gamma`, and the `row` that fixes it (its residual becomes 0; -1 if none)."""
+    """The step `gamma`, and the `row` that fixes it in an exact line search (its residual becomes 0; -1 if none)."""
 
     gamma: float
     row: int
@@ -87,20 +87,20 @@ class CheckLoss:
         return float(np.dot(weights, r * (self.tau - (r < 0.0))))
 
     def negative_gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return u_i = I(y_i - f_i >= 0) - (1 - tau) (Zheng 2012, Fig. 2): a residual of exactly 0 counts as positive."""
+        """Return u_i = I(y_i - f_i >= 0) - (1 - tau) (Zheng 2012, Fig. 2): a residual of 0 counts as positive."""
         return np.where(y - f >= 0.0, self.tau, self.tau - 1.0)
 
     def line_search(self, y: np.ndarray, f: np.ndarray, g: np.ndarray, weights: np.ndarray) -> LineStep:
         """Return argmin over gamma >= 0 of sum w_i rho_tau(y_i - f_i - gamma g_i).
 
-        The objective is convex and piecewise linear in gamma with kinks at r_i / g_i: the least is at the first kink where the slope
-        is no longer negative; slopes below `FLAT` of the total are rounding and count as 0.
+        The objective is convex and piecewise linear in gamma with kinks at r_i / g_i: the least is at the first kink
+        where the slope is no longer negative; slopes below `FLAT` of the total are rounding and count as 0.
         """
         r = y - f
         # slope at gamma = 0+: a row with r = 0 is already negative if g moves the fit above it
         negative = (r < 0.0) | ((r == 0.0) & (g > 0.0))
         slope = -float(np.dot(weights * g, self.tau - negative))
-        ahead = np.flatnonzero((r * g > 0.0))
+        ahead = np.flatnonzero(r * g > 0.0)
         flat = -FLAT * float(np.dot(weights, np.abs(g)))
         if slope >= flat or not len(ahead):
             return LineStep(0.0, -1)

@@ -13,11 +13,11 @@ import pandas as pd
 
 from qreg_boost.base.checks import InputError, check_bool, check_choice, check_count, check_positive, check_tau, nearest
 from qreg_boost.base.design import Design, Encoder, Term
+from qreg_boost.boosting.facts import BoostFacts
 from qreg_boost.boosting.learners import LEARNERS, Componentwise, Learner, LinearBlocks, Predictors
 from qreg_boost.boosting.loop import Task, boost
 from qreg_boost.boosting.losses import CheckLoss, weighted_median, weighted_quantile
 from qreg_boost.boosting.path import BoostPath
-from qreg_boost.boosting.facts import BoostFacts
 from qreg_boost.boosting.results import BoostResults
 from qreg_boost.boosting.steps import STEPS, Line, StepRule, step_unit
 from qreg_boost.boosting.stopping import CV, CVResult, cross_validate
@@ -196,7 +196,8 @@ class QBR:
     def _results(self, path: BoostPath, how: str, chosen: CVResult | None = None) -> BoostResults:
         return BoostResults(self._facts(how), path, path.length, self, chosen)
 
-    # -- what a fit is made of -------------------------------------------------------------------------------------------------
+    # -- what a fit is made of
+    # -------------------------------------------------------------------------------------------------
 
     @cached_property
     def weights(self) -> np.ndarray:
@@ -264,7 +265,8 @@ class QBR:
             tail = loop(task, stop, fit=fit, first=first, tick=bar.update)
         return tail if path is None else path.followed_by(tail)
 
-    # -- what results may ask of their model -----------------------------------------------------------------------------------
+    # -- what results may ask of their model
+    # -----------------------------------------------------------------------------------
 
     def continued(self, path: BoostPath, stop: int) -> BoostPath:
         """Return `path` continued to iteration `stop`."""

@@ -1,4 +1,4 @@
-"""The record of a boosting run: start, and per iteration the learner chosen and what it added. Coefficients at any iteration follow from it."""
+"""The record of a boosting run: the start, and per iteration the learner chosen and what it added."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from qreg_boost.boosting.losses import Loss
 class BoostPath:
     """A run of linear learners; M iterations, p columns.
 
-    The fit at iteration m is ``start + sum(levels[:m])`` plus, for each column, the sum of its slopes so far times the distance of the
-    column from its centre. Stored per iteration, never as M x p.
+    The fit at iteration m is ``start + sum(levels[:m])`` plus, for each column, the sum of its slopes so far times the
+    distance of the column from its centre. Stored per iteration, never as M x p.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class BoostPath:
         return self.level_at(m) + (X[:, used] - self.centre[used]) @ slopes[used]
 
     def risk_along(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray, loss: Loss) -> np.ndarray:
-        """Return the weighted MEAN loss (M + 1,) after 0..M iterations on other rows: X (rows, p), y (rows,) less any offset."""
+        """Return the weighted MEAN loss (M + 1,) after 0..M iterations on other rows, y (rows,) less any offset."""
         centred = np.asfortranarray(X - self.centre)
         sizes = self._sizes()[self.selected]
         ends = np.cumsum(sizes)
@@ -114,7 +114,7 @@ class BoostPath:
         return risks / weights.sum()
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return the path as values that JSON holds, and arrays, the selections in the smallest type that holds them."""
+        """Return the path as values that JSON holds, and arrays: selections in the smallest type there is."""
         meta = {
             "names": list(self.names),
             "intercept_learner": self.intercept_learner,

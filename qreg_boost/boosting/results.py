@@ -64,7 +64,8 @@ class BoostResults(Results):
                 stacklevel=4,
             )
 
-    # -- what it is ------------------------------------------------------------------------------------------------------------
+    # -- what it is
+    # ------------------------------------------------------------------------------------------------------------
 
     @property
     def tau(self) -> float:
@@ -88,7 +89,7 @@ class BoostResults(Results):
 
     @property
     def status(self) -> str:
-        """ "complete", or why the run ended before it was asked to."""
+        """Why the run ended before it was asked to, or "complete"."""
         return self.path.status if self.mstop == self.path.length else "complete"
 
     @property
@@ -106,7 +107,8 @@ class BoostResults(Results):
         """What encodes new data."""
         return self._shared["encoder"] if self._model is None else self._model.design.encoder
 
-    # -- coefficients and path -------------------------------------------------------------------------------------------------
+    # -- coefficients and path
+    # -------------------------------------------------------------------------------------------------
 
     @cached_property
     def params(self) -> pd.Series:
@@ -169,7 +171,8 @@ class BoostResults(Results):
         total = float(by_learner.sum())
         return self._by_learner(by_learner / total if total > 0 else np.nan, "importance")
 
-    # -- how good it is --------------------------------------------------------------------------------------------------------
+    # -- how good it is
+    # --------------------------------------------------------------------------------------------------------
 
     @property
     def prsquared(self) -> float:
@@ -194,10 +197,13 @@ class BoostResults(Results):
 
         It measures optimisation, not quality: a fit stopped by cross-validation should have one.
         """
-        least = self._shared["least"] if "least" in self._shared else self.optimum.objective
+        if "least" not in self._shared:
+            self.optimum  # noqa: B018
+        least = self._shared["least"]
         return (self.risk - least) / least if least > 0 else np.nan
 
-    # -- other iterations ------------------------------------------------------------------------------------------------------
+    # -- other iterations
+    # ------------------------------------------------------------------------------------------------------
 
     def at(self, m: int) -> BoostResults:
         """Return the fit at iteration m of this path; this fit stays as it is."""
@@ -241,7 +247,8 @@ class BoostResults(Results):
             )
         return self.model.cross_validate(CV(folds, k, most, rng, rule, n_jobs, progress))
 
-    # -- rows ------------------------------------------------------------------------------------------------------------------
+    # -- rows
+    # ------------------------------------------------------------------------------------------------------------------
 
     @cached_property
     def fittedvalues(self) -> pd.Series:
@@ -261,8 +268,8 @@ class BoostResults(Results):
         Parameters
         ----------
         new : DataFrame, mapping or array (rows, p), optional
-            The columns of the formula, encoded as in training; without it, the fitted values. Rows in which something is missing get
-            a missing prediction.
+            The columns of the formula, encoded as in training; without it, the fitted values. Rows in which something
+            is missing get a missing prediction.
         offset : array_like (rows,), optional
             Needed if the fit had an offset that was no column of the data.
 
@@ -284,7 +291,8 @@ class BoostResults(Results):
             fit[np.isnan(X).any(axis=1)] = np.nan
         return fit if offset is None else fit + offset
 
-    # -- saving ----------------------------------------------------------------------------------------------------------------
+    # -- saving
+    # ----------------------------------------------------------------------------------------------------------------
 
     def state(self, data: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return what a saved file holds; with `data`, the rows too. The optimum is solved for first, so that the gap can be read."""
@@ -306,7 +314,8 @@ class BoostResults(Results):
             arrays |= {f"model.{name}": array for name, array in model_arrays.items()}
         return meta, arrays
 
-    # -- tables ----------------------------------------------------------------------------------------------------------------
+    # -- tables
+    # ----------------------------------------------------------------------------------------------------------------
 
     def tidy(self) -> pd.DataFrame:
         """Return one row per coefficient: term, estimate, selection_frequency, first_selected, importance.
@@ -370,7 +379,8 @@ class BoostResults(Results):
 
         return describe(self)
 
-    # -- plots and R -----------------------------------------------------------------------------------------------------------
+    # -- plots and R
+    # -----------------------------------------------------------------------------------------------------------
 
     def plot_path(self, ax: Any = None) -> Any:
         """Draw the coefficients against the iteration; return the Axes."""

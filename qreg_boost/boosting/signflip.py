@@ -1,8 +1,8 @@
 """The fast loop for the check loss and linear learners: only what changes is computed.
 
-The negative gradient of the check loss takes two values, tau and tau - 1, so c = X'Wu changes from one iteration to the next only by the
-rows whose residual changed sign. And a row far from the fit cannot change sign for a while: see `sleep`. The selections are those of
-`loop.boost`, the sums equal to rounding.
+The negative gradient of the check loss takes two values, tau and tau - 1, so c = X'Wu changes from one iteration to the
+next only by the rows whose residual changed sign. And a row far from the fit cannot change sign for a while: see
+`sleep`. The selections are those of `loop.boost`, the sums equal to rounding.
 """
 
 from __future__ import annotations
@@ -232,8 +232,9 @@ def _direction(level, slopes, columns, g):
 
 @njit(cache=True, nogil=True)
 def _advance(y, f, sign, gamma, level, slopes, columns, which):
-    # moves every row, and writes the rows whose sign no longer is that of their residual; returns how many. Blocks that stay in cache;
-    # the product of residual and sign has its sign bit set just where they disagree (0 counts as positive), so bits are or-ed, not compared
+    # moves every row, and writes the rows whose sign no longer is that of their residual; returns how many. Blocks that
+    # stay in cache; the product of residual and sign has its sign bit set just where they disagree (0 counts as
+    # positive), so bits are or-ed, not compared
     count, n = 0, len(y)
     g = np.empty(BLOCK)
     agreement = np.empty(BLOCK)

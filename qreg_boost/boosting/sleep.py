@@ -1,8 +1,9 @@
 """Rows that sleep: those too far from the fit to change sign for a while are not looked at.
 
-Since the anchor, the moment when all rows were last up to date, the fit of row i has moved by at most ``norm_i * reach``, where norm_i is
-the length of (1, z_i), z the columns in units of their spread, and reach the length of the coefficients' displacement since
-(Cauchy-Schwarz). Rows with |r_i| above norm_i times a band sleep until reach comes near the band.
+Since the anchor, the moment when all rows were last up to date, the fit of row i has moved by at most ``norm_i *
+reach``, where norm_i is the length of (1, z_i), z the columns in units of their spread, and reach the length of the
+coefficients' displacement since (Cauchy-Schwarz). Rows with |r_i| above norm_i times a band sleep until reach comes
+near the band.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ class Sleep(NamedTuple):
     now: np.ndarray
 
 
-# positions in `Sleep.now`: whether the norms are there, whether rows sleep, how many do not, their cost, the band; then iterations since the
-# anchor, columns touched since, square of the reach and its largest value since
+# positions in `Sleep.now`: whether the norms are there, whether rows sleep, how many do not, their cost, the band; then
+# iterations since the anchor, columns touched since, square of the reach and its largest value since
 HAS_NORMS, SLEEPING, N_AWAKE, SHARE, BAND, SINCE, TOUCHES, REACH2, FARTHEST2 = range(9)
 
 
@@ -123,7 +124,8 @@ def _count_within(distance, y, f):
 def settle(y, f, X, centre, spread, sleep):
     """Set a new anchor, all rows being up to date, and send rows out of reach to sleep.
 
-    The band is such that the awake rows cost per iteration what waking all costs per anchor, as far as the time since the last tells.
+    The band is such that the awake rows cost per iteration what waking all costs per anchor, as far as the time since
+    the last tells.
     """
     now, n = sleep.now, len(y)
     if now[SLEEPING] == 1.0 and now[REACH2] > (CLOSE * now[BAND]) ** 2:

@@ -51,7 +51,8 @@ class Line:
 def step_unit(step_scale: str | None, y: np.ndarray, weights: np.ndarray, tau: float) -> float:
     """Return the unit of a step, in units of y over those of the negative gradient.
 
-    "auto" is the mean check loss about the tau-quantile over tau (1 - tau), each row's deviation capped; "range" half the range of y; None 1.
+    "auto" is the mean check loss about the tau-quantile over tau (1 - tau), each row's deviation capped; "range" half
+    the range of y; None 1.
     """
     if step_scale is None:
         return 1.0

@@ -26,9 +26,10 @@ class CV:
     Parameters
     ----------
     folds : {"kfold", "bootstrap", "subsampling"}, array, or splitter
-        "kfold" leaves each row out once; "bootstrap" draws n rows with replacement and judges on those not drawn; "subsampling" draws
-        half of them without replacement. Or folds of your own: an array (n, k) of training weights (0 = held out), an array (n,) of
-        fold labels, a list of (train, test) positions, or an object with a method ``split``.
+        "kfold" leaves each row out once; "bootstrap" draws n rows with replacement and judges on those not drawn;
+        "subsampling" draws half of them without replacement. Or folds of your own: an array (n, k) of training weights
+        (0 = held out), an array (n,) of fold labels, a list of (train, test) positions, or an object with a method
+        ``split``.
     k : int
         Number of folds or replicates.
     max : int

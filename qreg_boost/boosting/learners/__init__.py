@@ -1,4 +1,4 @@
-"""Base learners: a description, prepared once with the rows and weights, then one least-squares update per iteration."""
+"""Base learners: described, prepared once with the rows and weights, then one least-squares update per iteration."""
 
 from qreg_boost.boosting.learners.base import Learner, Predictors, PreparedLearner, Update
 from qreg_boost.boosting.learners.linear import Componentwise, Linear, LinearBlocks

@@ -1,8 +1,8 @@
 """What the boosting loop asks of a base learner.
 
-A learner lives three lives: a description (`Learner`), the description prepared with predictors and weights (`PreparedLearner`), and one
-fitted `Update`. Ties follow one rule in every learner and every loop: scores within `TIE` of the best, relative, are equal and the first
-learner wins.
+A learner lives three lives: a description (`Learner`), the description prepared with predictors and weights
+(`PreparedLearner`), and one fitted `Update`. Ties follow one rule in every learner and every loop: scores within `TIE`
+of the best, relative, are equal and the first learner wins.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Linear base learners: one per term with an intercept of its own (the paper), or one per column (mboost's glmboost).
 
-Both are the same arithmetic. A block of columns, measured from its centre, has weighted Gram matrix G; with c = X'Wu the best fit of the
-block has slopes G^-1 c and reduces the squared error by c' G^-1 c. For one column that is c^2 / G.
+Both are the same arithmetic. A block of columns, measured from its centre, has weighted Gram matrix G; with c = X'Wu
+the best fit of the block has slopes G^-1 c and reduces the squared error by c' G^-1 c. For one column that is c^2 / G.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class LinearBlocks:
         return self.factor[self.factor_at[k] : self.factor_at[k + 1]].reshape(size, size)
 
     def scores(self, total: float, c: np.ndarray) -> np.ndarray:
-        """Return the reduction of squared error by each learner, given total = sum w u and c = X'Wu (p,) about the centres."""
+        """Return each learner's reduction of squared error, given total = sum w u and c = X'Wu (p,) about the centres."""
         values = np.full(len(self.allowed), -1.0)
         single = np.diff(self.blocks) == 1
         first = self.blocks[:-1][single]
@@ -162,8 +162,8 @@ class Componentwise:
     Parameters
     ----------
     center : {"weighted", "rows"}
-        Columns are measured from their weighted mean, so that integer weights equal repeated rows; or from the plain mean of all
-        rows, those of weight 0 included, as mboost's glmboost does.
+        Columns are measured from their weighted mean, so that integer weights equal repeated rows; or from the plain
+        mean of all rows, those of weight 0 included, as mboost's glmboost does.
 
     >>> Componentwise().name
     'componentwise'
