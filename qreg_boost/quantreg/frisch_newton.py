@@ -27,7 +27,7 @@ from qreg_boost.quantreg.solution import check_loss
 _BLOCK = 1 << 15
 # Share of the way to the boundary that a step may go.
 _SHY = 0.99995
-# The start's multipliers over the mean absolute residual: of .01 to 1 the value with fewest steps over tau .001 to .999.
+# The start's multipliers over the mean absolute residual: of .01 to 1 the value with fewest steps, tau .001 to .999.
 _SLACK = 0.1
 # Centrality corrections: at most so many, aiming at a step longer by so much, at products within this factor of the
 # barrier; another is tried while the step is short.
