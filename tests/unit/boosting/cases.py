@@ -1,0 +1,60 @@
+"""Models and loops that several tests of boosting need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from qreg_boost.boosting.loop import boost
+from qreg_boost.boosting.model import QBR
+from qreg_boost.boosting.path import BoostPath
+from qreg_boost.boosting.signflip import boost_check
+
+LOOPS = {"general": boost, "sign-flip": boost_check}
+
+DRAWS = {
+    "normal": lambda rng, size: rng.normal(size=size),
+    "heavy": lambda rng, size: rng.standard_t(1.5, size=size),
+    "skewed": lambda rng, size: np.exp(rng.normal(size=size)),
+}
+
+
+def draw(n: int, p: int, seed: int = 0, columns: str = "normal", noise: str = "normal") -> tuple[np.ndarray, np.ndarray]:
+    """Return y (n,), continuous, and X (n, p); about half the columns matter."""
+    rng = np.random.default_rng(seed)
+    X = DRAWS[columns](rng, (n, p))
+    slopes = rng.normal(size=p) * (np.arange(p) % 2 == 0)
+    return 3.0 + X @ slopes + DRAWS[noise](rng, n), X
+
+
+def frame(n: int, seed: int = 0) -> pd.DataFrame:
+    """Return y, two numeric columns x1 and x2, and a factor g of four levels."""
+    y, X = draw(n, 2, seed)
+    level = np.random.default_rng(seed + 1).integers(0, 4, n)
+    level[:4] = np.arange(4)[: len(level)]
+    return pd.DataFrame({"y": y + 0.7 * level, "x1": X[:, 0], "x2": X[:, 1], "g": np.array(list("abcd"))[level]})
+
+
+def paths(model: QBR, stop: int) -> tuple[BoostPath, BoostPath]:
+    """Return what the general and the sign-flip loop make of one model."""
+    return boost(model.task(model.weights), stop), boost_check(model.task(model.weights), stop)
+
+
+def assert_same_path(one: BoostPath, other: BoostPath, tolerance: float = 1e-10) -> None:
+    """Assert equal selections, and risks and coefficients equal to `tolerance`, relative to the largest of their kind.
+
+    Coefficients are compared on the scale of the fit: a slope times the distance of the column from its centre.
+    """
+    np.testing.assert_array_equal(one.selected, other.selected)
+    assert one.status == other.status
+    np.testing.assert_allclose(other.risks, one.risks, rtol=tolerance)
+    m = one.length
+    for mine, its in ((one.level_at(m), other.level_at(m)), (one.slopes_at(m), other.slopes_at(m))):
+        np.testing.assert_allclose(its, mine, rtol=tolerance, atol=tolerance * np.abs(mine).max(initial=0.0))
+
+
+def silent(**options: Any) -> dict[str, Any]:
+    """Return options of a fit that shows no bar."""
+    return {"progress": False, **options}
