@@ -63,7 +63,7 @@ class Comparison:
         The same columns for what must agree: this package's exact solver beside `rq`, and, where it applies and mboost
         is installed, the boosted loss beside mboost's.
     gap : float
-        (our check loss - R's least) / R's least; NaN where that is 0.
+        (our check loss - R's least) / R's least; NaN where that is 0. The largest, for several taus.
     unique : bool
         Whether only one set of coefficients reaches the optimum; if not, only losses must agree.
     agrees : bool
@@ -183,6 +183,28 @@ def _boosted(fit: Any) -> Comparison:
     )
 
 
+def _process(fits: Any) -> Comparison:
+    """Return the comparisons of fits at several taus as one, with a column that says which."""
+    found = [compare(fit) for fit in fits.fits]
+    taus = [float(fit.tau) for fit in fits.fits]
+
+    def stacked(tables: list[pd.DataFrame]) -> pd.DataFrame:
+        parts = zip(tables, taus, strict=True)
+        return pd.concat([table.assign(tau=tau)[["tau", *_COLUMNS]] for table, tau in parts], ignore_index=True)
+
+    notes = {f"tau {tau:g}: {note}": None for one, tau in zip(found, taus, strict=True) for note in one.notes}
+    shared = [note for note in found[0].notes if all(note in one.notes for one in found)]
+    return Comparison(
+        title=f"Quantile boosting beside R's quantreg: tau {', '.join(f'{tau:g}' for tau in taus)}",
+        table=stacked([one.table for one in found]),
+        checks=stacked([one.checks for one in found]),
+        gap=float(np.max([one.gap for one in found])),
+        unique=all(one.unique for one in found),
+        agrees=all(one.agrees for one in found),
+        notes=(*(note for note in notes if note.split(": ", 1)[1] not in shared), *shared),
+    )
+
+
 def _boosted_rows(problem: _Problem, fit: Any, least: float, coef: np.ndarray, gap: float) -> list[_Row]:
     above = "expected: at or above rq's" if np.isnan(gap) else f"expected: {100 * gap:.3g} % above rq's"
     theirs = np.full(len(problem.names), np.nan)
@@ -264,9 +286,9 @@ def _notes(problem: _Problem, fit: Any, gap: float, unique: bool, agrees: bool, 
 
 def _mboost(fit: Any) -> tuple[list[_Row], tuple[str, ...]]:
     """Return the boosted loss beside mboost's, the same algorithm on raw columns, or why it is not there."""
-    model, design = fit.model, fit.model.design
-    learner = str(model.learner)
-    if learner not in _IN_MBOOST or model.step_scale is not None or model.init != "median" or not design.terms:
+    design, learner, settings = fit.model.design, str(fit.model.learner), fit.model.settings[0]
+    raw = settings.step_scale is None and settings.init == "median" and settings.step != "line"
+    if learner not in _IN_MBOOST or not raw or not design.terms:
         how = 'learner="linear" or "componentwise", step_scale=None, init="median"'
         return [], (f"Not compared with mboost; its counterpart here is a fit with {how}.",)
     name = _IN_MBOOST[learner]
@@ -283,7 +305,7 @@ def _mboost(fit: Any) -> tuple[list[_Row], tuple[str, ...]]:
         learner=learner,
         tau=fit.tau,
         mstop=fit.mstop,
-        nu=model.nu,
+        nu=settings.nu,
     )
     if outcome.error is not None:
         return [], (f"Not compared with {name}, which stopped: {outcome.error}",)
@@ -298,5 +320,6 @@ _FORMATS: dict[str, Callable[[Any], str]] = {
 }
 # What a fit must offer -> how it is compared; the first row that applies counts.
 _KINDS: tuple[tuple[frozenset[str], Callable[[Any], Comparison]], ...] = (
+    (frozenset({"taus", "fits"}), _process),
     (frozenset({"optimum", "risk", "mstop", "params", "model"}), _boosted),
 )

@@ -60,7 +60,7 @@ if (is.null(qb_found)) {
 qb_found
 """
 _PROBLEMS = {
-    "no rows": 'No row of `data` is complete in what "{formula}" needs (or `subset` leaves none); there is nothing to fit.',
+    "no rows": 'No row of `data` is complete in what "{formula}" needs, or `subset` leaves none of them.',
     "response": 'The response of "{formula}" must be numbers; R has it as {names}.',
     "one level": '{names} in "{formula}" has a single level in the rows used; leave it out of the formula.',
     "infinite": '{names} in "{formula}" has infinite values; replace them by missing ones to drop those rows.',

@@ -23,11 +23,12 @@ def boosted(y, X, names, tau=0.4, weights=None, offset=None, above=1.02, **model
     solution = interior_point(np.column_stack([np.ones(len(y)), X]), z, tau, weights)
     terms = tuple(SimpleNamespace(name=name, columns=(j,)) for j, name in enumerate(names))
     design = SimpleNamespace(y=y, X=X, column_names=names, terms=terms, weights=weights, offset=offset, intercept=True)
-    model = {"learner": "linear", "step_scale": "auto", "init": "quantile", "nu": 0.1, **model}
+    learner = model.pop("learner", "linear")
+    settings = SimpleNamespace(**{"step": "auto", "step_scale": "auto", "init": "quantile", "nu": 0.1, **model})
     return SimpleNamespace(
         params=pd.Series(np.nan_to_num(solution.coef) / 2, index=["Intercept", *names]),
         tau=tau, mstop=100, nobs=len(y), formula=None, risk=above * solution.objective, optimum=solution,
-        model=SimpleNamespace(design=design, **model),
+        model=SimpleNamespace(design=design, learner=learner, settings=(settings,)),
     )  # fmt: skip
 
 
@@ -132,6 +133,28 @@ def test_mboost_agrees(numbers, learner, name):
 
 def test_other_steps_say_how_to_compare_with_mboost(numbers):
     assert 'step_scale=None, init="median"' in r.compare(boosted(*numbers, ("x1", "x2"))).notes[-1]
+
+
+def test_several_taus_share_one_table(numbers):
+    fits = [boosted(*numbers, ("x1", "x2"), tau, above=1 + tau / 10) for tau in (0.2, 0.6)]
+    found = r.compare(SimpleNamespace(taus=[0.2, 0.6], fits=fits))
+    assert found.table["tau"].tolist() == [0.2] * 4 + [0.6] * 4
+    assert found.gap == pytest.approx(0.06, rel=1e-6)
+    assert found.agrees and "tau 0.2, 0.6" in found.title
+    assert sum("shrunk and stopped" in note for note in found.notes) == 2  # one gap per tau
+    assert sum("exact solver" in note for note in found.notes) == 1  # said once
+
+
+def test_a_real_fit():
+    import qreg_boost as qb
+
+    data = qb.datasets.load("engel")
+    data["g"] = np.where(np.arange(len(data)) % 3 == 0, "a", "b")
+    found = qb.qbr("foodexp ~ income + C(g)", data, tau=0.9, weights=data["income"], progress=False).compare_r()
+    assert found.agrees
+    direct = r.rq("foodexp ~ income + C(g)", data, tau=0.9, weights="income")
+    # The same optimum through a formula of R's: its columns differ from patsy's in name only.
+    np.testing.assert_allclose(found.table["r"], [direct.objective, *direct.params])
 
 
 def test_it_shows_in_notebooks(numbers):
