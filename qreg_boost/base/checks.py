@@ -55,10 +55,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 def listed(names: Iterable[object], most: int = 12) -> str:
     """Return names joined by commas, the tail counted rather than shown."""
-    names = [str(name) for name in names]
-    if len(names) <= most:
-        return ", ".join(names)
-    return ", ".join(names[:most]) + f", ... ({len(names) - most} more)"
+    texts = [str(name) for name in names]
+    if len(texts) <= most:
+        return ", ".join(texts)
+    return ", ".join(texts[:most]) + f", ... ({len(texts) - most} more)"
 
 
 def check_tau(tau: Any) -> float:
@@ -86,7 +86,7 @@ def _ordinal(value: float) -> str:
 
 def check_count(value: Any, name: str, least: int = 0, advice: str = "") -> int:
     """Return `value` as an int of at least `least`; whole floats are taken."""
-    whole = isinstance(value, Integral) or (isinstance(value, Real) and math.isfinite(value) and value == int(value))
+    whole = isinstance(value, Integral) or (isinstance(value, Real) and float(value).is_integer())
     if isinstance(value, (bool, np.bool_)) or not whole or int(value) < least:
         raise InputError(f"`{name}` must be a whole number of at least {least}; got {value!r}.{advice}")
     return int(value)
@@ -94,11 +94,13 @@ def check_count(value: Any, name: str, least: int = 0, advice: str = "") -> int:
 
 def check_positive(value: Any, name: str, most: float = math.inf, advice: str = "") -> float:
     """Return `value` as a finite float above 0 and at most `most`."""
-    good = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value) and 0.0 < value <= most
-    if not good:
+    good = (
+        isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value) and 0.0 < float(value) <= most
+    )
+    if not (math.isfinite(number) and 0.0 < number <= most):
         bound = "" if most == math.inf else f" and at most {most:g}"
         raise InputError(f"`{name}` must be a number above 0{bound}; got {value!r}.{advice}")
-    return float(value)
+    return number
 
 
 def check_choice(value: Any, name: str, allowed: Iterable[str]) -> str:

@@ -198,7 +198,8 @@ class QuantileProcess(Results):
 
     def state(self, data: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return what a saved file holds: the state of each fit."""
-        metas, arrays = [], {}
+        metas: list[dict[str, Any]] = []
+        arrays: dict[str, np.ndarray] = {}
         for position, fit in enumerate(self.fits):
             meta, own = fit.state(data)
             metas.append({"kind": type(fit).__name__, "meta": meta})

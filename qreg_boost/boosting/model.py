@@ -4,79 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import InputError, check_bool, check_choice, check_count, check_positive, check_tau, nearest
+from qreg_boost.base.checks import InputError, nearest
 from qreg_boost.base.design import Design, Encoder, Term
 from qreg_boost.boosting.facts import BoostFacts
-from qreg_boost.boosting.learners import LEARNERS, Componentwise, Learner, LinearBlocks, Predictors
+from qreg_boost.boosting.learners import LinearBlocks, Predictors
 from qreg_boost.boosting.loop import Task, boost
-from qreg_boost.boosting.losses import CheckLoss, weighted_median, weighted_quantile
+from qreg_boost.boosting.losses import CheckLoss, weighted_quantile
 from qreg_boost.boosting.path import BoostPath
 from qreg_boost.boosting.results import BoostResults
-from qreg_boost.boosting.steps import STEPS, Line, StepRule, step_unit
+from qreg_boost.boosting.settings import Settings, describe_call
+from qreg_boost.boosting.steps import STEPS, StepRule, step_unit
 from qreg_boost.boosting.stopping import CV, CVResult, cross_validate
-
-INITS = ("quantile", "median")
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The options of a boosted fit, checked; see `qreg_boost.qbr`."""
-
-    tau: float = 0.5
-    learner: str | Learner = "linear"
-    mstop: int | CV = 100
-    nu: float = 0.1
-    step: str = "auto"
-    init: str | float = "quantile"
-    step_scale: str | None = "auto"
-    progress: bool = True
-
-    def __post_init__(self) -> None:
-        put = object.__setattr__
-        put(self, "tau", check_tau(self.tau))
-        put(self, "mstop", _check_mstop(self.mstop))
-        put(self, "nu", check_positive(self.nu, "nu", advice=" It is the length of a step; 0.1 is usual."))
-        check_choice(self.step, "step", STEPS)
-        if self.step_scale is not None:
-            check_choice(self.step_scale, "step_scale", ("auto", "range"))
-        if isinstance(self.init, str):
-            check_choice(self.init, "init", INITS)
-        elif isinstance(self.init, bool) or not np.isscalar(self.init) or not np.isfinite(self.init):
-            raise InputError(
-                f"`init` must be 'quantile', 'median' or a finite number in units of y; got {self.init!r}."
-            )
-        put(self, "learner", _check_learner(self.learner, self.step_scale))
-        check_bool(self.progress, "progress")
-
-
-def _check_mstop(mstop: Any) -> int | CV:
-    if isinstance(mstop, CV):
-        return mstop
-    if isinstance(mstop, str):
-        if mstop != "cv":
-            raise InputError(f"`mstop` must be a whole number of at least 0, 'cv', or a CV(...); got {mstop!r}.")
-        return CV()
-    return check_count(mstop, "mstop", 0, " It is the number of iterations; 'cv' chooses it by cross-validation.")
-
-
-def _check_learner(learner: Any, step_scale: str | None) -> Learner:
-    if isinstance(learner, str):
-        if learner not in LEARNERS:
-            allowed = ", ".join(map(repr, LEARNERS))
-            raise InputError(f"`learner` must be one of {allowed}; got {learner!r}.{nearest(learner, LEARNERS)}")
-        # raw steps are there to repeat mboost, whose columns are centred at the plain mean
-        return Componentwise(center="rows") if learner == "componentwise" and step_scale is None else LEARNERS[learner]
-    if not hasattr(learner, "prepare") or isinstance(learner, type):
-        allowed = ", ".join(map(repr, LEARNERS))
-        raise InputError(f"`learner` must be one of {allowed}, or an instance of a learner; got {learner!r}.")
-    return learner
 
 
 class QBR:
@@ -119,7 +63,7 @@ class QBR:
         **options: Any,
     ) -> None:
         design = Design.from_arrays(y, X, names=names, weights=weights, offset=offset, missing=missing)
-        self._set(design, tau, options, _call("QBR(y, X, ", tau, options))
+        self._set(design, tau, options, describe_call("QBR(y, X, ", tau, options))
 
     @classmethod
     def from_formula(
@@ -142,13 +86,13 @@ class QBR:
         design = Design.from_formula(
             formula, data, weights=weights, offset=offset, subset=subset, missing=missing, env=env
         )
-        return cls.from_design(design, tau, _call(f'qbr("{formula}", data, ', tau, options), **options)
+        return cls.from_design(design, tau, describe_call(f'qbr("{formula}", data, ', tau, options), **options)
 
     @classmethod
     def from_design(cls, design: Design, tau: Any = 0.5, call: str = "", **options: Any) -> QBR:
         """Return the model of a design that is already there."""
         model = cls.__new__(cls)
-        model._set(design, tau, options, call or _call("QBR(y, X, ", tau, options))
+        model._set(design, tau, options, call or describe_call("QBR(y, X, ", tau, options))
         return model
 
     def _set(self, design: Design, tau: Any, options: Mapping[str, Any], call: str) -> None:
@@ -173,7 +117,7 @@ class QBR:
     @property
     def learner(self) -> str:
         """Name of the base learner."""
-        return self._one.learner.name  # type: ignore[union-attr]
+        return self._one.learner.name
 
     @property
     def _one(self) -> Settings:
@@ -238,9 +182,9 @@ class QBR:
             y=y,
             weights=weights,
             loss=CheckLoss(settings.tau),
-            learner=settings.learner.prepare(predictors),  # type: ignore[union-attr]
+            learner=settings.learner.prepare(predictors),
             step=self._step(y, weights),
-            start=_start(settings, y, plain),
+            start=settings.start(y, plain),
         )
 
     def _step(self, y: np.ndarray, weights: np.ndarray) -> StepRule:
@@ -296,7 +240,7 @@ class QBR:
             call=self.call,
             settings=settings,
             how=how,
-            gamma=None if isinstance(self._task.step, Line) else self._task.step.first,
+            gamma=self._task.step.first,
             null_loss=CheckLoss(settings.tau).risk(y, np.full(len(y), best_constant), self.weights[used]),
         )
 
@@ -366,14 +310,6 @@ def _plain_index(index: pd.Index) -> np.ndarray:
     return values if values.dtype.kind in "biufmM" else np.array([str(label) for label in index], dtype=str)
 
 
-def _start(settings: Settings, y: np.ndarray, weights: np.ndarray | None) -> float:
-    if settings.init == "quantile":
-        return weighted_quantile(y, settings.tau, weights)
-    if settings.init == "median":
-        return weighted_median(y, weights)
-    return float(settings.init)
-
-
 def _start_alone(task: Task, status: str) -> BoostPath:
     risk = task.loss.risk(task.y, np.full(len(task.y), task.start), task.weights)
     return task.learner.path(task.start, [], [], [risk], status)
@@ -385,15 +321,3 @@ def _bar(total: int, shown: bool) -> Iterator[Any]:
 
     with tqdm(total=total, desc="boosting", unit="it", delay=2.0, disable=not shown, leave=False) as bar:
         yield bar
-
-
-def _call(head: str, tau: Any, options: Mapping[str, Any]) -> str:
-    level = list(tau) if isinstance(tau, (list, tuple, np.ndarray)) else tau
-    given = [f"tau={level!r}"]
-    for name, default in (
-        (field.name, field.default) for field in fields(Settings) if field.name not in ("tau", "progress")
-    ):
-        value = options.get(name, default)
-        if not (isinstance(value, type(default)) and value == default):
-            given.append(f"{name}={value!r}")
-    return head + ", ".join(given) + ")"

@@ -128,8 +128,8 @@ class BoostPath:
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> BoostPath:
         """Return the path that `state` wrote."""
-        given = {**arrays, "selected": arrays["selected"].astype(np.int32)}
-        return cls(**{**meta, "names": tuple(meta["names"])}, **given)
+        given: dict[str, Any] = {**meta, **arrays, "names": tuple(meta["names"])}
+        return cls(**{**given, "selected": arrays["selected"].astype(np.int32)})
 
     def up_to(self, m: int) -> BoostPath:
         """Return the path of the first m iterations."""

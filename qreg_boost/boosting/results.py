@@ -58,8 +58,8 @@ class BoostResults(Results):
         self._shared = {} if shared is None else shared
         if path.status.startswith("stalled") and mstop == path.length:
             warnings.warn(
-                f"The line search {path.status}: no step along the chosen learner lowers the check loss, which stands at "
-                f'{self.risk:.6g}. step="fixed" goes on from there.',
+                f"The line search {path.status}: no step along the chosen learner lowers the check loss, which is "
+                f'now {self.risk:.6g}. step="fixed" goes on from there.',
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -97,8 +97,8 @@ class BoostResults(Results):
         """The model, with its design; a fit loaded from a file has one only if it was saved with ``data=True``."""
         if self._model is None:
             raise NotDefinedError(
-                "This fit was loaded without the rows it was fitted to, so it has no `model`: nothing can be refitted, and there are no "
-                "fitted values or residuals. Save it with save(path, data=True), or use predict(new)."
+                "This fit was loaded without the rows it was fitted to, so it has no `model`: nothing can be refitted, "
+                "and there are no fitted values or residuals. Save it with save(path, data=True), or use predict(new)."
             )
         return self._model
 
@@ -165,7 +165,7 @@ class BoostResults(Results):
 
     @cached_property
     def importance(self) -> pd.Series:
-        """Share of each learner in the reduction of the check loss since the start; missing where nothing was reduced."""
+        """Share of each learner in the reduction of the check loss since the start; missing if there is none."""
         gains = -np.diff(self.path.risks[: self.mstop + 1])
         by_learner = np.bincount(self.path.selected[: self.mstop], weights=gains, minlength=len(self.path.names))
         total = float(by_learner.sum())
@@ -181,7 +181,7 @@ class BoostResults(Results):
 
     @property
     def optimum(self) -> Solution:
-        """The exact minimiser of the check loss over an intercept and all columns; solved when first asked, once per model."""
+        """The exact minimiser of the check loss over an intercept and all columns; solved once, when asked."""
         if "optimum" not in self._shared:
             from qreg_boost.quantreg.interior_point import interior_point
 
@@ -295,7 +295,7 @@ class BoostResults(Results):
     # ----------------------------------------------------------------------------------------------------------------
 
     def state(self, data: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return what a saved file holds; with `data`, the rows too. The optimum is solved for first, so that the gap can be read."""
+        """Return what a saved file holds, the least check loss among it; with `data`, the rows too."""
         encoder_meta, encoder_arrays = self.encoder.state()
         if self._model is not None and "least" not in self._shared:
             self.optimum  # noqa: B018
@@ -356,7 +356,7 @@ class BoostResults(Results):
         )
 
     def augment(self, data: pd.DataFrame | None = None) -> pd.DataFrame:
-        """Return rows with ``.fitted`` and ``.resid``: of the training data, or of `data` (``.resid`` where it holds the response)."""
+        """Return rows with ``.fitted`` and ``.resid``: those of training, or `data` (``.resid`` if it has a response)."""
         if data is None:
             design = self.model.design
             table = pd.DataFrame({design.response: design.y}, index=design.index)

@@ -30,7 +30,7 @@ BLOCK = 128
 
 
 class Rows(NamedTuple):
-    """The rows: y (n,), weights (n,), X (n, p), tau; columns (p, n) holds centred columns once they are `cached` (p,)."""
+    """The rows: y (n,), weights (n,), X (n, p), tau; columns (p, n) are centred, once they are `cached` (p,)."""
 
     y: np.ndarray
     weights: np.ndarray
@@ -58,7 +58,7 @@ class Basis(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """What moves: f (n,), sign (n,) = -1 where f is above y and else 1, c (p,) = X'Wu about the centres, scalars `sums`."""
+    """What moves: f (n,), sign (n,) = -1 where f is above y, else 1, c (p,) = X'Wu, and the scalars `sums`."""
 
     f: np.ndarray
     sign: np.ndarray
@@ -82,7 +82,7 @@ class Record(NamedTuple):
 def boost_check(
     task: Task, stop: int, fit: np.ndarray | None = None, first: int = 0, tick: Ticker | None = None
 ) -> BoostPath:
-    """Return the path of iterations `first` to `stop` for a task with a `CheckLoss` and `LinearBlocks`; see `loop.boost`."""
+    """Return the path of iterations `first` to `stop` for a `CheckLoss` and `LinearBlocks`; see `loop.boost`."""
     blocks, loss = task.learner, task.loss
     assert isinstance(blocks, LinearBlocks) and isinstance(loss, CheckLoss)
     n, p = blocks.X.shape

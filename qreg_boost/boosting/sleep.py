@@ -24,9 +24,10 @@ AWAKE_COST = 3.0
 
 
 class Sleep(NamedTuple):
-    """Who sleeps, and how far the coefficients moved since the anchor: `moved` (p + 1,), the level's last; `touched` columns.
+    """Who sleeps, and how far the coefficients moved since the anchor.
 
-    `norms` (n,) are computed once they may be of use; `now` holds the scalars numbered below.
+    `moved` (p + 1,) is their displacement, the level's last, over the `touched` columns; `norms` (n,) are computed once
+    they may be of use; `now` holds the scalars numbered below.
     """
 
     norms: np.ndarray
@@ -47,8 +48,8 @@ HAS_NORMS, SLEEPING, N_AWAKE, SHARE, BAND, SINCE, TOUCHES, REACH2, FARTHEST2 = r
 def all_awake(n, p):
     """Return the state before any row sleeps."""
     return Sleep(
-        np.empty(n), np.zeros(n, np.bool_), np.empty(n + 1, np.int64), np.zeros(p + 1), np.empty(p, np.int64), np.zeros(p, np.bool_),
-        np.zeros(9),
+        np.empty(n), np.zeros(n, np.bool_), np.empty(n + 1, np.int64), np.zeros(p + 1), np.empty(p, np.int64),
+        np.zeros(p, np.bool_), np.zeros(9),
     )  # fmt: skip
 
 

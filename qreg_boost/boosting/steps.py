@@ -13,6 +13,10 @@ from qreg_boost.boosting.losses import LineStep, Loss, weighted_quantile
 class StepRule(Protocol):
     """A rule for the step of iteration m = 0, 1, ..."""
 
+    @property
+    def first(self) -> float | None:
+        """The first step, in units of y over those of the negative gradient; None where it depends on the fit."""
+
     def at(self, m: int, loss: Loss, y: np.ndarray, f: np.ndarray, g: np.ndarray, weights: np.ndarray) -> LineStep:
         """Return the step from fit f (n,) along g (n,)."""
 
@@ -38,6 +42,11 @@ class Fixed:
 @dataclass(frozen=True)
 class Line:
     """The exact line search of Zheng (2012), Fig. 2."""
+
+    @property
+    def first(self) -> float | None:
+        """None: the step depends on the fit."""
+        return None
 
     def at(self, m: int, loss: Loss, y: np.ndarray, f: np.ndarray, g: np.ndarray, weights: np.ndarray) -> LineStep:
         """Return the step of least risk along g."""

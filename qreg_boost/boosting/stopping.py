@@ -94,14 +94,14 @@ class CVResult:
     @property
     def mstop_min(self) -> int:
         """The iteration of least mean loss, the first of equals."""
-        return int(self.mean.idxmin())
+        return int(np.argmin(self.mean))
 
     @property
     def mstop_1se(self) -> int:
         """The first iteration whose mean loss is within one standard error of the least."""
         best = self.mstop_min
         margin = self.se[best] if len(self.risk) > 1 else 0.0
-        return int((self.mean <= self.mean[best] + margin).idxmax())
+        return int(np.argmax(self.mean <= self.mean[best] + margin))
 
     @property
     def mstop(self) -> int:

@@ -79,13 +79,13 @@ class LinearBlocks:
         return self.factor[self.factor_at[k] : self.factor_at[k + 1]].reshape(size, size)
 
     def scores(self, total: float, c: np.ndarray) -> np.ndarray:
-        """Return each learner's reduction of squared error, given total = sum w u and c = X'Wu (p,) about the centres."""
+        """Return each learner's reduction of squared error, given total = sum w u and c = X'Wu (p,)."""
         values = np.full(len(self.allowed), -1.0)
         single = np.diff(self.blocks) == 1
         first = self.blocks[:-1][single]
         values[single] = c[first] ** 2 * self.inverse[first]
         for k in np.flatnonzero(~single):
-            part = self.block_factor(k).T @ c[self.blocks[k] : self.blocks[k + 1]]
+            part = self.block_factor(int(k)).T @ c[self.blocks[k] : self.blocks[k + 1]]
             values[k] = part @ part
         values[~self.allowed] = -1.0
         if self.intercept_learner:
