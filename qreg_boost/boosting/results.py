@@ -356,7 +356,7 @@ class BoostResults(Results):
         )
 
     def augment(self, data: pd.DataFrame | None = None) -> pd.DataFrame:
-        """Return rows with ``.fitted`` and ``.resid``: those of training, or `data` (``.resid`` if it has a response)."""
+        """Return the training rows with ``.fitted`` and ``.resid``; or `data` (``.resid`` if it has the response)."""
         if data is None:
             design = self.model.design
             table = pd.DataFrame({design.response: design.y}, index=design.index)

@@ -22,7 +22,7 @@ class Settings:
     """The options of a boosted fit, checked; see `qreg_boost.qbr`."""
 
     tau: float = 0.5
-    learner: str | Learner = "linear"
+    learner: Any = "linear"
     mstop: int | CV = 100
     nu: float = 0.1
     step: str = "auto"

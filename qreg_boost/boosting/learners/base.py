@@ -74,8 +74,9 @@ class Predictors:
 class PreparedLearner(Protocol):
     """A learner that knows the training rows and weights."""
 
-    X: np.ndarray
-    """Predictors (n, p) of the rows with weight above 0."""
+    @property
+    def X(self) -> np.ndarray:
+        """Predictors (n, p) of the rows with weight above 0."""
 
     @property
     def names(self) -> tuple[str, ...]:
