@@ -94,9 +94,7 @@ def check_count(value: Any, name: str, least: int = 0, advice: str = "") -> int:
 
 def check_positive(value: Any, name: str, most: float = math.inf, advice: str = "") -> float:
     """Return `value` as a finite float above 0 and at most `most`."""
-    good = (
-        isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value) and 0.0 < float(value) <= most
-    )
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
     if not (math.isfinite(number) and 0.0 < number <= most):
         bound = "" if most == math.inf else f" and at most {most:g}"
         raise InputError(f"`{name}` must be a number above 0{bound}; got {value!r}.{advice}")
