@@ -8,7 +8,7 @@ R ?= yes
 VENV := .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check
-SPHINX_OPTIONS ?= -W --keep-going
+SPHINX_OPTIONS ?= -W -T
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test r lint types doctest docs bench clean
