@@ -114,6 +114,13 @@ def compare(fit: Any) -> Comparison:
         The fit is of a kind that has no counterpart in R here.
     MissingDependencyError
         R, rpy2 or quantreg is missing; the message says how to get it.
+
+    Examples
+    --------
+    >>> import qreg_boost as qb
+    >>> fit = qb.qbr("foodexp ~ income", qb.datasets.load("engel"), tau=0.5)
+    >>> fit.compare_r().agrees  # doctest: +SKIP
+    True
     """
     offered = set(dir(fit))
     for needed, function in _KINDS:

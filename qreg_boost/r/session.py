@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import InputError, MissingDependencyError
+from qreg_boost.base.checks import InputError
 from qreg_boost.r import installation
 from qreg_boost.r.convert import RFrame, RVector, RWarning, as_double, encode, encode_frame, warn
 from qreg_boost.r.vectors import make, read
@@ -349,4 +349,4 @@ def _silent_terminal() -> Iterator[None]:
             os.close(copy)
 
 
-__all__ = ["MissingDependencyError", "Outcome", "RError", "RObject", "RWarning", "evaluate", "require", "run", "start"]
+__all__ = ["Outcome", "RError", "RObject", "RWarning", "evaluate", "require", "run", "start"]
