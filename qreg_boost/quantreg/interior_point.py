@@ -23,6 +23,7 @@ from qreg_boost.quantreg.solution import Solution, Status, check_loss
 from qreg_boost.quantreg.vertex import find_vertex
 
 _EPS = float(np.finfo(float).eps)
+_LARGEST = 1e150
 # Values per block of rows where a whole copy of the design would be too much.
 _BLOCK = 1 << 16
 # Entries of the design up to which HiGHS is tried when the method stops early (some seconds).
@@ -114,6 +115,8 @@ def _checked(X: Any, y: Any, tau: float, weights: Any) -> tuple[np.ndarray, np.n
         check_finite(values, name)
         if np.isnan(values).any():
             raise InputError(f"{name} has {int(np.isnan(values).sum())} missing values; drop those rows first.")
+        if values.size and max(values.max(), -values.min()) > _LARGEST:
+            raise InputError(f"{name} has values beyond {_LARGEST:g}, whose squares overflow; give it in larger units.")
     return X, y, check_tau(tau), None if weights is None else check_weights(weights, len(y))
 
 
