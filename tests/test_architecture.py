@@ -126,9 +126,9 @@ def place(module: str, imported: Import) -> str:
 
 
 def room(module: str) -> int:
-    """Return the rank of a module in its wing: 2 what a user fits, 1 what a user gets back, 0 the numbers."""
+    """Return the rank of a module on its floor: 2 what a user fits, 1 what a user gets back, 0 what it is made of."""
     last = module.rsplit(".", 1)[-1]
-    return 2 if last == "model" else 1 if last in {"results", "summary"} else 0
+    return 2 if last == "model" else 1 if last in {"results", "process"} else 0
 
 
 def numeric(module: str) -> bool:
