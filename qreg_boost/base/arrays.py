@@ -70,7 +70,7 @@ def _column(series: pd.Series, name: str) -> np.ndarray:
             f"Column {name!r} of `X` is not numeric (it is {described(series, kind)}). Arrays are taken as they are; "
             "use a formula, which codes categories, or code it first."
         )
-    return np.asarray(plain_values(series, kind), dtype=np.float64)
+    return np.array(plain_values(series, kind), dtype=np.float64)
 
 
 def _floats(values: Any, name: str) -> np.ndarray:
@@ -95,7 +95,7 @@ def _response_of(y: Any) -> tuple[np.ndarray, str]:
                 f"Response {label!r} is not numeric (it is {described(y, kind)}). Make it numbers first, "
                 "for example with pandas.to_numeric, or with astype(float) for True and False."
             )
-        return np.asarray(plain_values(y, kind), dtype=np.float64), label
+        return np.array(plain_values(y, kind), dtype=np.float64), label
     array = np.asarray(y)
     if array.dtype.kind in "bUSmM":
         raise InputError(
@@ -106,7 +106,7 @@ def _response_of(y: Any) -> tuple[np.ndarray, str]:
         array = array[:, 0]
     if array.ndim != 1:
         raise InputError(f"`y` must be one value per row; got shape {array.shape}.")
-    return np.ascontiguousarray(array), "y"
+    return (array if array.flags.writeable and array.flags.c_contiguous else array.copy()), "y"
 
 
 def _index(y: Any, X: Any, n: int) -> pd.Index:

@@ -7,7 +7,7 @@ function, a keyword or a variable of the caller's; labels keep what the user wro
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,7 +108,8 @@ def read_expression(
 
 
 def _sides(text: str, tokens: Sequence[Token]) -> tuple[list[Token], list[Token]]:
-    tildes = [i for i, token in enumerate(tokens) if token.text == "~" and token.kind == "op"]
+    outside = set(outside_brackets(tokens))
+    tildes = [i for i, token in enumerate(tokens) if token.text == "~" and token.kind == "op" and token in outside]
     if not tokens:
         raise FormulaError('The formula is empty; write response ~ predictors, for example "y ~ x1 + x2".')
     if not tildes:
@@ -127,7 +128,7 @@ def _response(text: str, tokens: list[Token], references: References) -> Factor:
     expression = parser.read()
     terms = list(expression.terms.values())
     written = text[tokens[0].start : tokens[-1].end]
-    operators = [t.text for t in _outside_brackets(tokens) if t.kind == "op" and t.text in ENDS_FACTOR]
+    operators = [t.text for t in outside_brackets(tokens) if t.kind == "op" and t.text in ENDS_FACTOR]
     if expression.literal or expression.intercept is not None or not terms:
         raise unreadable(text, f"'{written}' on the left is not a response; name a column of `data`.")
     if operators == ["+"] * len(operators) and len(terms) > 1:
@@ -138,7 +139,8 @@ def _response(text: str, tokens: list[Token], references: References) -> Factor:
     return _factor(code, parser.pieces[code], references)
 
 
-def _outside_brackets(tokens: Iterable[Token]) -> Iterable[Token]:
+def outside_brackets(tokens: Iterable[Token]) -> Iterator[Token]:
+    """Yield the tokens that are in no brackets, the outermost brackets themselves included."""
     depth = 0
     for token in tokens:
         depth -= token.kind == "close"

@@ -86,8 +86,8 @@ def learn(
             break
         kept, counts = _without_missing(kept, one.missing, counts)
     off = check_offset(given["offset"], len(kept)) if "offset" in given else None
-    X, encoder = _coded(formula, factors, one, source, kept, offset)
     y = _response(one.response, formula.response.label, kept, len(frame), raw)
+    X, encoder = _coded(formula, factors, one, source, kept, offset)
     return Learned(y, X, wts, off, kept, len(rows) - len(kept), formula.response.label, encoder)
 
 
@@ -205,7 +205,7 @@ def _response(value: np.ndarray | Categories, label: str, rows: np.ndarray, n: i
     if value.shape[1] != 1:
         raise InputError(f"Response {label!r} has {value.shape[1]} columns; fit one model for each.")
     refuse_infinite(value, [label], rows, n)
-    return np.ascontiguousarray(value[:, 0])
+    return value[:, 0].copy()  # writable, and not the caller's
 
 
 def _coded(
