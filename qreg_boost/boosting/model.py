@@ -157,10 +157,6 @@ class QBR:
     def _task(self) -> Task:
         return self.task(self.weights)
 
-    @cached_property
-    def _row_mean(self) -> np.ndarray:
-        return self.design.X.mean(axis=0)
-
     def task(self, weights: np.ndarray) -> Task:
         """Return what the loop works on, for other weights (n,) than the model's own."""
         settings, design = self._one, self.design
@@ -175,7 +171,7 @@ class QBR:
             terms=tuple(term.name for term in design.terms),
             columns=design.column_names,
             intercept=design.intercept,
-            row_mean=self._row_mean,
+            all_rows=design.X,
         )
         plain = None if np.ptp(weights) == 0.0 else weights
         return Task(
@@ -265,7 +261,7 @@ class QBR:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the model without what can be computed again."""
-        computed = ("_task", "_row_mean", "target", "weights")
+        computed = ("_task", "target", "weights")
         return {name: value for name, value in self.__dict__.items() if name not in computed}
 
 

@@ -9,6 +9,8 @@ from numba import njit
 
 CONSTANT = 1e-13
 """A column whose standard deviation is this small, relative to its mean, is constant to rounding."""
+REMOTE = 1e2
+"""A mean this many standard deviations from 0 is rounded so much that the sum about it is no longer nil."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Moments:
     squares : ndarray (p,)
         Weighted sum of squares about the centre.
     imbalance : ndarray (p,)
-        Weighted sum about the centre: 0 at the mean.
+        Weighted sum about the centre: 0 at the mean, but for the rounding of a mean far from 0.
     varies : ndarray (p,) of bool
         False for columns that are constant to rounding.
     total : float
@@ -57,8 +59,12 @@ def column_moments(X: np.ndarray, weights: np.ndarray) -> Moments:
         empty = np.zeros(X.shape[1])
         return Moments(empty, empty, empty, empty > 0, float(weights.sum()))
     mean, squares, total = _moments(X, weights, max(8, 8192 // X.shape[1]))
-    varies = np.sqrt(squares / total) > CONSTANT * np.abs(mean)
-    return Moments(mean, squares, np.zeros(X.shape[1]), varies, total)
+    spread = np.sqrt(squares / total)
+    varies = spread > CONSTANT * np.abs(mean)
+    imbalance = np.zeros(X.shape[1])
+    for j in np.flatnonzero(varies & (np.abs(mean) > REMOTE * spread)):
+        imbalance[j] = weights @ (X[:, j] - mean[j])
+    return Moments(mean, squares, imbalance, varies, total)
 
 
 @njit(cache=True, nogil=True)

@@ -273,31 +273,32 @@ def _advance_awake(awake, y, f, sign, gamma, level, slopes, columns, which):
 
 
 @njit(cache=True, nogil=True)
-def _flip(which, count, rows, centre, fit):
-    # turn the signs of `count` rows: four at a time, along memory
-    c, X = fit.c, rows.X
-    signed = np.empty(4)
-    for k in range(0, count, 4):
-        batch = min(4, count - k)
-        for s in range(batch):
-            i = which[k + s]
-            w = rows.weights[i]
-            fit.sums[RISK] += w * abs(rows.y[i] - fit.f[i])
-            signed[s] = -w * fit.sign[i]
-            fit.sums[WEIGHT_BELOW] -= signed[s]
-            fit.sign[i] = -fit.sign[i]
-        if batch == 4:
-            x0, x1, x2, x3 = X[which[k]], X[which[k + 1]], X[which[k + 2]], X[which[k + 3]]
-            s0, s1, s2, s3 = signed[0], signed[1], signed[2], signed[3]
-            for j in range(len(c)):
-                m = centre[j]
-                c[j] += (s0 * (x0[j] - m) + s1 * (x1[j] - m)) + (s2 * (x2[j] - m) + s3 * (x3[j] - m))
-        else:
-            for s in range(batch):
-                x = X[which[k + s]]
-                for j in range(len(c)):
-                    c[j] += signed[s] * (x[j] - centre[j])
+def _flip(which, count, rows, centre, fit, signed):
+    # turn the signs of `count` rows, and update what depends on them
+    for k in range(count):
+        i = which[k]
+        w = rows.weights[i]
+        fit.sums[RISK] += w * abs(rows.y[i] - fit.f[i])
+        signed[k] = -w * fit.sign[i]
+        fit.sums[WEIGHT_BELOW] -= signed[k]
+        fit.sign[i] = -fit.sign[i]
     fit.sums[FLIPS] += count
+    _add_rows(which, count, signed, rows.X, centre, fit.c)
+
+
+@njit(cache=True, nogil=True)
+def _add_rows(which, count, signed, X, centre, c):
+    # c += sum_k signed_k (x_k - centre): four rows at a time, along memory
+    for k in range(0, count - 3, 4):
+        x0, x1, x2, x3 = X[which[k]], X[which[k + 1]], X[which[k + 2]], X[which[k + 3]]
+        s0, s1, s2, s3 = signed[k], signed[k + 1], signed[k + 2], signed[k + 3]
+        for j in range(len(c)):
+            m = centre[j]
+            c[j] += (s0 * (x0[j] - m) + s1 * (x1[j] - m)) + (s2 * (x2[j] - m) + s3 * (x3[j] - m))
+    for k in range(count - count % 4, count):
+        x, s = X[which[k]], signed[k]
+        for j in range(len(c)):
+            c[j] += s * (x[j] - centre[j])
 
 
 @njit(cache=True, nogil=True)
@@ -340,7 +341,7 @@ def _run(rows, basis, fit, gammas, line, record):
     n, p = rows.X.shape
     y, f, sign, sums = rows.y, fit.f, fit.sign, fit.sums
     scores, b = np.empty(len(basis.allowed)), np.empty(len(record.slopes) // len(record.selected))
-    which, g = np.empty(n + 1, np.int64), np.empty(n)
+    which, signed, g = np.empty(n + 1, np.int64), np.empty(n), np.empty(n)
     sleep = all_awake(n, p)
     may_sleep = n >= SMALL and not line
     used = 0
@@ -388,7 +389,7 @@ def _run(rows, basis, fit, gammas, line, record):
                 f[row] = y[row]
         if row >= 0 or (asleep and over):
             flips = _advance(y, f, sign, 0.0, 0.0, slopes[:0], columns[:0], which)
-        _flip(which, flips, rows, basis.centre, fit)
+        _flip(which, flips, rows, basis.centre, fit, signed)
         if stale and (over or not asleep):
             _sum_up(rows, basis, fit)
         record.risks[m] = sums[RISK]

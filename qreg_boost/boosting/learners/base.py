@@ -58,8 +58,8 @@ class Predictors:
         b and p names.
     intercept : bool
         Whether the model has an intercept.
-    row_mean : ndarray (p,) or None
-        Plain mean of all rows, those of weight 0 included.
+    all_rows : ndarray (m, p) or None
+        All rows, those of weight 0 included.
     """
 
     X: np.ndarray
@@ -68,7 +68,7 @@ class Predictors:
     terms: tuple[str, ...]
     columns: tuple[str, ...]
     intercept: bool
-    row_mean: np.ndarray | None = None
+    all_rows: np.ndarray | None = None
 
 
 class PreparedLearner(Protocol):

@@ -187,8 +187,8 @@ class Componentwise:
             moments = moments.about(np.zeros(data.X.shape[1]))
         else:
             names = ("Intercept", *names)
-            if self.center == "rows" and data.row_mean is not None:
-                moments = moments.about(data.row_mean)
+            if self.center == "rows" and data.all_rows is not None:
+                moments = moments.about(data.all_rows.mean(axis=0))
         single = np.arange(data.X.shape[1] + 1)
         return _blocks(data, single, names, moments, moves_level=False, intercept_learner=data.intercept)
 
