@@ -55,6 +55,10 @@ class Iterate:
         loss = check_loss(self.c - self.Z @ self.g, self.tau)
         return self._products() / loss if loss > 0 else 0.0
 
+    def infeasibility(self) -> float:
+        """Return what Z'a = (1 - tau) Z'1 lacks, over the size of its terms: rounding, as the start is feasible."""
+        return float(np.max(np.abs((1.0 - self.tau - self.a) @ self.Z) / np.maximum(np.abs(self.Z).sum(axis=0), 1e-300)))
+
     def step(self) -> bool:
         """Move by one step; return False, without moving, if no digits are left to find one."""
         with np.errstate(all="ignore"):

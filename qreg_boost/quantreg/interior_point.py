@@ -23,6 +23,8 @@ from qreg_boost.quantreg.solution import Solution, Status, check_loss
 from qreg_boost.quantreg.vertex import find_vertex
 
 _EPS = float(np.finfo(float).eps)
+# Gap at which there is no use in going on. Far below rounding: one row may own the loss, and the rest be unresolved.
+_SPENT = 1e-30
 _LARGEST = 1e150
 # Values per block of rows where a whole copy of the design would be too much.
 _BLOCK = 1 << 16
@@ -214,7 +216,7 @@ def _solve(problem: _Problem, tau: float, tol: float, max_iter: int) -> _Outcome
     # A vertex can be read off once the barrier is below the squared spacing of the residuals, about (spread / n)^2.
     worth_trying = min(1e-5, max(1e-9, 10.0 / n**2))
     gap = point.gap()
-    while point.steps < max_iter and gap > _EPS and point.step():
+    while point.steps < max_iter and gap > _SPENT and point.step():
         gap = point.gap()
         if gap <= worth_trying:
             worth_trying = 0.1 * gap
@@ -224,6 +226,7 @@ def _solve(problem: _Problem, tau: float, tol: float, max_iter: int) -> _Outcome
             if found is not None:
                 return found
     b = b + problem.coefficients(point.g)
+    gap += point.infeasibility() / min(tau, 1.0 - tau)
     reached = _Outcome(b, point.a, gap, point.steps, Status.WITHIN_TOLERANCE if gap <= tol else Status.STOPPED)
     rescued = _by_highs(problem, tau, tol, reached) if problem.Z.size <= _HIGHS_MOST else None
     return reached if rescued is None else rescued
