@@ -61,9 +61,10 @@ def column_moments(X: np.ndarray, weights: np.ndarray) -> Moments:
     mean, squares, total = _moments(X, weights, max(8, 8192 // X.shape[1]))
     spread = np.sqrt(squares / total)
     varies = spread > CONSTANT * np.abs(mean)
+    remote = np.flatnonzero(varies & (np.abs(mean) > REMOTE * spread))
     imbalance = np.zeros(X.shape[1])
-    for j in np.flatnonzero(varies & (np.abs(mean) > REMOTE * spread)):
-        imbalance[j] = weights @ (X[:, j] - mean[j])
+    if len(remote):
+        imbalance[remote] = _sums_about(X, weights, mean, remote)
     return Moments(mean, squares, imbalance, varies, total)
 
 
@@ -97,3 +98,12 @@ def _moments(X, weights, rows):
             squares[j] += block_squares[j] + gap * gap * (total * weight / merged)
         total = merged
     return mean, squares, total
+
+
+@njit(cache=True, nogil=True)
+def _sums_about(X, weights, centre, columns):
+    sums = np.zeros(len(columns))
+    for i in range(X.shape[0]):
+        for k in range(len(columns)):
+            sums[k] += weights[i] * (X[i, columns[k]] - centre[columns[k]])
+    return sums
