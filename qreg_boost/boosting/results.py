@@ -12,6 +12,7 @@ import pandas as pd
 
 from qreg_boost.base.checks import ConvergenceWarning, InputError, NotDefinedError, check_count
 from qreg_boost.base.results import Results
+from qreg_boost.boosting import tables
 from qreg_boost.boosting.facts import BoostFacts
 from qreg_boost.boosting.path import BoostPath
 from qreg_boost.boosting.stopping import CV, CVResult
@@ -322,51 +323,15 @@ class BoostResults(Results):
 
         The last three belong to learners; a factor's columns repeat those of the factor.
         """
-        owner = self._owners()
-        table = pd.DataFrame({"term": self._labels, "estimate": self.params.to_numpy()})
-        for values in (self.selection_frequencies, self.first_selected, self.importance):
-            table[values.name] = [np.nan if name is None else values[name] for name in owner]
-        return table
-
-    def _owners(self) -> list[str | None]:
-        names = set(self.path.names)
-        if "Intercept" in names and self.path.intercept_learner:
-            return list(self._labels)
-        owner: list[str | None] = [None] * len(self._labels)
-        for term, columns in self.facts.terms:
-            for column in columns:
-                owner[column + 1] = term if term in names else self.facts.columns[column]
-        return owner
+        return tables.tidy(self)
 
     def glance(self) -> pd.DataFrame:
         """Return one row of facts about the fit."""
-        return pd.DataFrame(
-            {
-                "tau": [self.tau],
-                "nobs": [self.nobs],
-                "n_dropped": [self.facts.n_dropped],
-                "mstop": [self.mstop],
-                "n_selected": [int((self.path.slopes_at(self.mstop) != 0).sum())],
-                "start": [self.start],
-                "risk": [self.risk],
-                "null_risk": [self.facts.null_loss],
-                "prsquared": [self.prsquared],
-                "optimality_gap": [self.optimality_gap],
-            }
-        )
+        return tables.glance(self)
 
     def augment(self, data: pd.DataFrame | None = None) -> pd.DataFrame:
         """Return the training rows with ``.fitted`` and ``.resid``; or `data` (``.resid`` if it has the response)."""
-        if data is None:
-            design = self.model.design
-            table = pd.DataFrame({design.response: design.y}, index=design.index)
-            table[list(design.column_names)] = design.X
-            return table.assign(**{".fitted": self.fittedvalues, ".resid": self.resid})
-        table = pd.DataFrame(data).copy()
-        table[".fitted"] = self.predict(data).to_numpy()
-        if self.facts.response in table:
-            table[".resid"] = table[self.facts.response].astype(float).to_numpy() - table[".fitted"].to_numpy()
-        return table
+        return tables.augment(self, data)
 
     def summary(self) -> Summary:
         """Return the summary as text, HTML and LaTeX."""

@@ -1,0 +1,60 @@
+"""A boosted fit as three tidy tables: its coefficients, itself, its rows (broom's tidy, glance, augment)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+if TYPE_CHECKING:
+    from qreg_boost.boosting.results import BoostResults
+
+
+def tidy(fit: BoostResults) -> pd.DataFrame:
+    """Return one row per coefficient; see `BoostResults.tidy`."""
+    owner = learner_of_coefficient(fit)
+    table = pd.DataFrame({"term": fit.params.index, "estimate": fit.params.to_numpy()})
+    for values in (fit.selection_frequencies, fit.first_selected, fit.importance):
+        by_learner = np.append(values.to_numpy(), np.nan)
+        table[values.name] = by_learner[owner]
+    return table
+
+
+def learner_of_coefficient(fit: BoostResults) -> np.ndarray:
+    """Return for each coefficient the position of the learner that moves it, -1 where that is every learner."""
+    if fit.path.intercept_learner:
+        return np.arange(len(fit.params))
+    return np.concatenate(([-1], np.repeat(np.arange(len(fit.path.blocks) - 1), np.diff(fit.path.blocks))))
+
+
+def glance(fit: BoostResults) -> pd.DataFrame:
+    """Return one row of facts about the fit."""
+    return pd.DataFrame(
+        {
+            "tau": [fit.tau],
+            "nobs": [fit.nobs],
+            "n_dropped": [fit.facts.n_dropped],
+            "mstop": [fit.mstop],
+            "n_selected": [int((fit.path.slopes_at(fit.mstop) != 0).sum())],
+            "start": [fit.start],
+            "risk": [fit.risk],
+            "null_risk": [fit.facts.null_loss],
+            "prsquared": [fit.prsquared],
+            "optimality_gap": [fit.optimality_gap],
+        }
+    )
+
+
+def augment(fit: BoostResults, data: pd.DataFrame | None) -> pd.DataFrame:
+    """Return the training rows, or `data`, with fitted values and residuals; see `BoostResults.augment`."""
+    if data is None:
+        design = fit.model.design
+        columns = pd.DataFrame(design.X, index=design.index, columns=list(design.column_names))
+        response = pd.Series(design.y, index=design.index, name=design.response)
+        return pd.concat([response, columns, fit.fittedvalues.rename(".fitted"), fit.resid.rename(".resid")], axis=1)
+    table = pd.DataFrame(data).copy()
+    table[".fitted"] = fit.predict(data).to_numpy()
+    if fit.facts.response in table:
+        table[".resid"] = table[fit.facts.response].astype(float).to_numpy() - table[".fitted"].to_numpy()
+    return table
