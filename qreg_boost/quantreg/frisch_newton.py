@@ -57,7 +57,8 @@ class Iterate:
 
     def infeasibility(self) -> float:
         """Return what Z'a = (1 - tau) Z'1 lacks, over the size of its terms: rounding, as the start is feasible."""
-        return float(np.max(np.abs((1.0 - self.tau - self.a) @ self.Z) / np.maximum(np.abs(self.Z).sum(axis=0), 1e-300)))
+        lack = np.abs((1.0 - self.tau - self.a) @ self.Z)
+        return float(np.max(lack / np.maximum(np.abs(self.Z).sum(axis=0), 1e-300)))
 
     def step(self) -> bool:
         """Move by one step; return False, without moving, if no digits are left to find one."""
