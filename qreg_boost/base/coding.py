@@ -144,13 +144,17 @@ def _check_rows(found: int, n: int, label: str) -> None:
         raise InputError(f"'{label}' gives {found} values for {n} rows; it must give one per row.")
 
 
-def factorised(data: Any) -> tuple[np.ndarray, list[Any]]:
+def factorised(data: Any, label: str) -> tuple[np.ndarray, list[Any]]:
     """Return (n,) codes, -1 where missing, and the distinct values they stand for, as Python's own objects."""
     if isinstance(data, pd.Categorical):
         return np.asarray(data.codes, dtype=np.intp), data.categories.tolist()
     if data.dtype.kind == "b":
         return data.astype(np.intp), [False, True]
-    codes, uniques = pd.factorize(data if data.dtype.kind not in "US" else data.astype(object))
+    try:
+        codes, uniques = pd.factorize(data if data.dtype.kind not in "US" else data.astype(object))
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in data})
+        raise InputError(f"'{label}' holds {listed(kinds)}, which cannot be levels; make it text or numbers.") from None
     return np.asarray(codes, dtype=np.intp), _python(uniques)
 
 
@@ -165,7 +169,7 @@ def levels_of(value: Categories, label: str) -> tuple[tuple[Any, ...], tuple[boo
     order (ordered or not; R's lm and rq too leave out the others); else False and True; else the distinct values,
     sorted.
     """
-    codes, distinct = factorised(value.data)
+    codes, distinct = factorised(value.data, label)
     present = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
     found = [level for level, there in zip(distinct, present, strict=True) if there]
     if value.levels is not None:
@@ -200,7 +204,7 @@ def codes_of(value: np.ndarray | Categories, factor: CodedFactor) -> np.ndarray:
     data = value.data if isinstance(value, Categories) else value
     if isinstance(data, np.ndarray) and data.ndim == 2:
         data = data[:, 0]
-    codes, distinct = factorised(data)
+    codes, distinct = factorised(data, label)
     known = {level: position for position, level in enumerate(factor.levels)}
     table = np.full(len(distinct) + 1, -1, dtype=np.intp)
     present = set(np.unique(codes).tolist())
@@ -224,13 +228,34 @@ def build(values: Sequence[np.ndarray], blocks: Sequence[Block], n: int) -> np.n
     start = 0
     for block in blocks:
         product: np.ndarray | None = None
-        for position, contrasts in zip(block.factors, block.contrasts, strict=True):
-            columns = values[position] if contrasts is None else contrasts[values[position]]
-            product = columns if product is None else (columns[:, :, None] * product[:, None, :]).reshape(n, -1)
+        with np.errstate(all="ignore"):  # what is infinite is refused afterwards, by name
+            for position, contrasts in zip(block.factors, block.contrasts, strict=True):
+                columns = values[position] if contrasts is None else contrasts[values[position]]
+                product = columns if product is None else (columns[:, :, None] * product[:, None, :]).reshape(n, -1)
         assert product is not None
         out[:, start : start + block.width] = product
         start += block.width
     return out
+
+
+def built(
+    values: Sequence[np.ndarray],
+    factors: Sequence[CodedFactor],
+    blocks: Sequence[Block],
+    names: Sequence[str],
+    rows: np.ndarray,
+    n: int,
+) -> np.ndarray:
+    """Return the design on `rows` of `n`, all of it finite; infinite factors are named before their products."""
+    X = build(values, blocks, len(rows))
+    with np.errstate(all="ignore"):
+        if np.isfinite(X.sum()):
+            return X
+    for value, factor in zip(values, factors, strict=True):
+        if factor.levels is None:
+            refuse_infinite(value, [factor.expression.label] * factor.width, rows, n)
+    refuse_infinite(X, names, rows, n)
+    return X
 
 
 def refuse_infinite(X: np.ndarray, names: Sequence[str], rows: np.ndarray, n: int) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from qreg_boost.base.checks import InputError, check_finite, listed
-from qreg_boost.base.coding import Block, CodedFactor, Source, build, codes_of, refuse_infinite, settle, taken
+from qreg_boost.base.coding import Block, CodedFactor, Source, built, codes_of, refuse_infinite, settle, taken
 from qreg_boost.base.frames import as_frame, find_column, row_values
 
 
@@ -107,9 +107,7 @@ class Encoder:
         )
         if gaps.any():
             rows, values = rows[~gaps], [value[~gaps] for value in values]
-        part = build(values, self.blocks, len(rows))
-        refuse_infinite(part, self.column_names, rows, n)
-        X[rows] = part
+        X[rows] = built(values, self.factors, self.blocks, self.column_names, rows, n)
         return X
 
     def _check_kinds(self, source: Source) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from qreg_boost.base.checks import FormulaError
-from qreg_boost.base.grammar import ENDS_FACTOR, Parser, code_of
+from qreg_boost.base.grammar import ENDS_FACTOR, Expression, Parser, code_of
 from qreg_boost.base.references import Column, Piece, References
 from qreg_boost.base.tokens import Token, shown, spaced, tokenise, unreadable
 
@@ -78,7 +78,7 @@ def read_formula(
     response = _response(text, left, references)
     leave_out = {str(name) for name in exclude} | {references.name_of(safe) for safe in references.used}
     parser = Parser(text, right, references, leave_out)
-    expression = parser.read()
+    expression = _read(parser)
     pieces = parser.pieces
     made = {code: _factor(code, words, references) for code, words in pieces.items()}
     if frozenset([response.code]) in expression.terms:
@@ -125,7 +125,7 @@ def _sides(text: str, tokens: Sequence[Token]) -> tuple[list[Token], list[Token]
 
 def _response(text: str, tokens: list[Token], references: References) -> Factor:
     parser = Parser(text, tokens, references, None)
-    expression = parser.read()
+    expression = _read(parser)
     terms = list(expression.terms.values())
     written = text[tokens[0].start : tokens[-1].end]
     operators = [t.text for t in outside_brackets(tokens) if t.kind == "op" and t.text in ENDS_FACTOR]
@@ -137,6 +137,13 @@ def _response(text: str, tokens: list[Token], references: References) -> Factor:
         raise unreadable(text, f"'{written}' on the left is arithmetic; write I({written}) ~ ... for that.")
     (code,) = terms[0]
     return _factor(code, parser.pieces[code], references)
+
+
+def _read(parser: Parser) -> Expression:
+    try:
+        return parser.read()
+    except RecursionError:
+        raise unreadable(parser.text, "it is nested too deeply.") from None
 
 
 def outside_brackets(tokens: Iterable[Token]) -> Iterator[Token]:

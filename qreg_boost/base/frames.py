@@ -5,6 +5,7 @@ What reads formulas sees only these plain kinds, so that nullable, Arrow-backed 
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -176,9 +177,16 @@ def _floats(series: pd.Series) -> np.ndarray:
     if series.dtype == np.dtype(object):
         missing = series.isna().to_numpy(dtype=bool)
         values = np.full(len(series), np.nan)
-        values[~missing] = [float(v) for v in series.to_numpy()[~missing]]
+        values[~missing] = [_float(v) for v in series.to_numpy()[~missing]]
         return values
     return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond 1.8e308
+        return math.inf if value > 0 else -math.inf
 
 
 def row_values(given: Any, frame: pd.DataFrame, name: str) -> RowValues:
@@ -206,6 +214,8 @@ def row_values(given: Any, frame: pd.DataFrame, name: str) -> RowValues:
         if kind_of(given) not in ("number", "boolean"):
             raise InputError(f"`{name}` must be numbers; got {described(given, kind_of(given))}.")
         return RowValues(_floats(given))
+    if np.iscomplexobj(given):
+        raise InputError(f"`{name}` must be real numbers; got complex ones.")
     try:
         values = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):

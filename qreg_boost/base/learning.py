@@ -14,7 +14,7 @@ from qreg_boost.base.coding import (
     Block,
     CodedFactor,
     Source,
-    build,
+    built,
     codes_of,
     factorised,
     levels_of,
@@ -151,7 +151,7 @@ def _pass(
             if not expressions:
                 _refuse_kind(factor.label, source)
             settled = _value(expression, columns, source, kept, learn)
-        missing[factor.label] = _missing_in(settled)
+        missing[factor.label] = _missing_in(settled, factor.label)
         expressions.append(expression)
         values.append(settled)
     return _Pass(values[0], values[1:], expressions[1:], missing)
@@ -191,9 +191,10 @@ def _not_numeric(label: str, what: str) -> InputError:
     )
 
 
-def _missing_in(value: np.ndarray | Categories) -> np.ndarray:
+def _missing_in(value: np.ndarray | Categories, label: str) -> np.ndarray:
     if isinstance(value, Categories):
-        return factorised(np.asarray(value.data) if not isinstance(value.data, pd.Categorical) else value.data)[0] < 0
+        data = value.data if isinstance(value.data, pd.Categorical) else np.asarray(value.data)
+        return factorised(data, label)[0] < 0
     return np.isnan(value).any(axis=1)
 
 
@@ -232,9 +233,7 @@ def _coded(
         blocks=blocks,
     )
     values = [v if isinstance(v, np.ndarray) else codes_of(v, f) for v, f in zip(one.values, coded, strict=True)]
-    X = build(values, blocks, len(rows))
-    refuse_infinite(X, names, rows, source.n)
-    return X, encoder
+    return built(values, coded, blocks, names, rows, source.n), encoder
 
 
 def _coded_factor(expression: Expression, value: np.ndarray | Categories) -> tuple[CodedFactor, FactorShape]:

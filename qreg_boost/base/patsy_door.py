@@ -75,6 +75,18 @@ class NaturalSpline(_PatsyTransform):
     name = "cr"
     fields = ("_all_knots", "_constraints")
 
+    def fit(self, *args: Any, **kwargs: Any) -> None:
+        """Learn from the training rows."""
+        try:
+            super().fit(*args, **kwargs)
+            knots = len(self._inner._all_knots)
+        except ValueError as error:
+            if "inhomogeneous" not in str(error):
+                raise
+            knots = 2
+        if knots < 3:  # where patsy fails with numpy's words
+            raise InputError("cr() needs at least three knots: ask for df=3 or more, or use x itself, a straight line.")
+
 
 class CyclicSpline(_PatsyTransform):
     """``cc(x, df=None, knots=None, ...)``: patsy's cyclic cubic regression spline."""

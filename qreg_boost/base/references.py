@@ -18,6 +18,13 @@ from qreg_boost.base.checks import FormulaError, listed, nearest
 from qreg_boost.base.tokens import Token, shown, unreadable
 
 CONTRASTS = ("Treatment", "Poly", "Sum", "Helmert", "Diff", "ContrastMatrix")
+CONTRASTS_OF_R = {
+    "contr.treatment": "Treatment",
+    "contr.sum": "Sum",
+    "contr.helmert": "Helmert",
+    "contr.poly": "Poly",
+    "contr.SAS": "Treatment(-1)",
+}
 CATEGORICAL = ("C", "factor")
 CONSTANTS = {"True": "True", "False": "False", "None": "None", "TRUE": "True", "FALSE": "False", "NULL": "None"}
 KEYWORDS = frozenset(["in", "is", "not", "and", "or", "if", "else"])
@@ -196,7 +203,7 @@ class References:
         coding = frame.function in CATEGORICAL and (frame.argument > 0 or frame.keyword)
         if coding and name in CONTRASTS:
             return Piece("name", name, name)
-        if inside and name in CONSTANTS:
+        if name in CONSTANTS and (inside or name not in self.by_name):
             return Piece("name", CONSTANTS[name], CONSTANTS[name])
         keyword = frame.keyword or frame.inherited
         if coding and self._in_env(name):
@@ -214,6 +221,11 @@ class References:
             raise unreadable(
                 self.text, "lambda and comprehensions cannot be used; name a function of your own, or make a column."
             )
+        if inside and name in ("int", "float", "str", "bool"):
+            return self._constant(name, getattr(builtins, name))
+        if name in CONTRASTS_OF_R:
+            ours = CONTRASTS_OF_R[name]
+            raise FormulaError(f"'{name}' in \"{shown(self.text)}\" is R's; write {ours}, as in C(g, {ours}).")
         if inside and name == "pi":
             return Piece("name", "np.pi", "pi")
         raise self.unknown(name, inside)

@@ -43,8 +43,9 @@ class Token:
 
 
 def shown(text: str) -> str:
-    """Return a formula on one line."""
-    return " ".join(text.split())
+    """Return a formula on one line, cut short if it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= 200 else line[:195] + " ..."
 
 
 def unreadable(text: str, reason: str) -> FormulaError:

@@ -208,6 +208,9 @@ MISTAKES = [
     ("y ~ as.factor(g)", "write C(g) or factor(g)"),
     ("y ~ ifelse(a > 1, 1, 0)", "write np.where(condition, a, b)"),
     ("y ~ ns(a, 3)", "write cr(a, 3), a natural cubic spline"),
+    ("y ~ C(g, contr.sum)", "write Sum, as in C(g, Sum)"),
+    ("y ~ " + "(" * 3000 + "a" + ")" * 3000, "it is nested too deeply"),
+    ("y ~ " + "-" * 3000 + "1", "it is nested too deeply"),
     ("y ~ s(a)", "write bs(a, df=5)"),
     ("y ~ lgo(a)", "Function 'lgo' in \"y ~ lgo(a)\" is not known. Did you mean 'log'?"),
     ("y ~ gamma(a)", "Function 'gamma'"),
@@ -229,7 +232,7 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "said"), MISTAKES, ids=[text for text, _ in MISTAKES])
+@pytest.mark.parametrize(("text", "said"), MISTAKES, ids=[text[:40] for text, _ in MISTAKES])
 def test_one_message_per_mistake(text: str, said: str) -> None:
     with pytest.raises(FormulaError) as caught:
         read(text)
@@ -247,7 +250,7 @@ def test_a_formula_must_be_text() -> None:
 def test_columns_that_occur_twice_are_refused_only_where_used() -> None:
     assert terms("y ~ a", columns=["y", "a", "b", "b"]) == ["a"]
     for text in ("y ~ b", "y ~ ."):
-        with pytest.raises(FormulaError, match="'b' .* occurs more than once in `data`"):
+        with pytest.raises(FormulaError, match=r"'b' .* occurs more than once in `data`"):
             read(text, columns=["y", "a", "b", "b"])
     with pytest.raises(FormulaError, match="occurs more than once"):
         read("y ~ .", columns=["y", 1, "1"])
