@@ -10,7 +10,7 @@ import pandas as pd
 
 from qreg_boost.base.checks import NotDefinedError, listed
 from qreg_boost.base.tables import Fact, Row, Summary, Table, fits_a_line
-from qreg_boost.base.typeset import WIDTH, level, matrix, numbers, wrap
+from qreg_boost.base.typeset import WIDTH, columns_of, level, matrix, numbers, shortened, wrap
 
 if TYPE_CHECKING:
     from qreg_boost.base.process import QuantileProcess
@@ -19,7 +19,7 @@ __all__ = ["Fact", "Row", "Summary", "Table", "describe_process", "summarise_pro
 
 SHOWN_IN_FULL = 30
 """So many terms are shown in full; of more, those with a coefficient other than 0."""
-MOST_ROWS, MOST_COLUMNS = 24, 6
+MOST_ROWS = 24
 NUMBER_WIDTH = 10
 MANY = 12
 """More quantile levels than this stand below each other, if the coefficients then fit a line."""
@@ -114,7 +114,11 @@ def _by_tau(params: pd.DataFrame | None, facts: list[FactByTau], taus: list[str]
     names = [] if params is None else [str(name) for name in params.index]
     text = [] if params is None else [numbers(row, NUMBER_WIDTH, 5) for row in params.to_numpy()]
     if len(taus) > MANY:
-        for kept in (facts, [fact for fact in facts if fact.label != "Start"]):
+        told = {
+            fact.label for fact in facts if fact.label == "Iterations" and len(set(fact.cells)) == 1
+        }  # in the header
+        for left_out in (set(), told, {*told, "Start"}):
+            kept = [fact for fact in facts if fact.label not in left_out]
             columns = [*text, *(fact.cells for fact in kept)]
             rows = tuple(Row(tau, tuple(column[k] for column in columns)) for k, tau in enumerate(taus))
             table = Table((*names, *(fact.label for fact in kept)), (rows,), corner="tau", even=False)
@@ -144,10 +148,14 @@ def describe_process(process: QuantileProcess) -> str:
         params = process.params
     except NotDefinedError:
         return "\n".join([*lines, f"tau: {listed(process.taus)}"])
-    shown = params.iloc[:MOST_ROWS, :MOST_COLUMNS]
-    cells = [numbers(row) for row in shown.to_numpy()]
-    heads = [f"tau={tau}" for tau in shown.columns]
-    lines += ["Coefficients:", *matrix([str(name) for name in shown.index], heads, cells)]
-    if shown.shape != params.shape:
+    names = shortened(params.index[:MOST_ROWS], 30)
+    cells = [numbers(row, NUMBER_WIDTH, 5) for row in params.to_numpy()[:MOST_ROWS]]
+    for columns in range(len(process), 0, -1):
+        heads = [f"tau={tau}" for tau in process.taus[:columns]]
+        rows = matrix(names, heads, [row[:columns] for row in cells])
+        if max(map(columns_of, rows)) <= WIDTH:
+            break
+    lines += ["Coefficients:", *rows]
+    if (len(names), columns) != params.shape:
         lines.append(f"... of {params.shape[0]} terms at {params.shape[1]} taus in all: .params")
     return "\n".join(lines)

@@ -13,7 +13,7 @@ from qreg_boost.base.typeset import WIDTH, columns_of, fill, flat, paragraph, wr
 HALF = WIDTH // 2
 FORMULA_LINES = 5
 NAME_LINES = 3
-SMALLEST_NAME, LARGEST_NAME = 16, 34
+SMALLEST_NAME, LARGEST_NAME = 16, 30
 LEAST_CELL = 10
 
 
@@ -60,7 +60,9 @@ class Table:
     notes : tuple of str
         What explains this table.
     even : bool
-        Whether all columns are equally wide in text.
+        Whether all columns are equally wide in text; if not, heads of several words stand on several lines.
+    panel : bool
+        Whether the table is a piece of a wider one.
     """
 
     headers: tuple[str, ...]
@@ -68,6 +70,7 @@ class Table:
     corner: str = ""
     notes: tuple[str, ...] = ()
     even: bool = True
+    panel: bool = False
 
 
 @dataclass(frozen=True)
@@ -160,10 +163,12 @@ def _label_width(facts: Iterable[Fact]) -> int:
 
 
 def _split_facts(summary: Summary) -> tuple[list[Fact], list[Fact], list[Fact]]:
-    """Return facts that need lines of their own, and those of the two columns."""
+    """Return facts that need lines of their own, the first of all among them if there are any; and both columns."""
     room = HALF - _label_width(summary.left) - 1
     wide = [fact for fact in summary.left if columns_of(flat(fact.value)) > room]
     wide += [fact for fact in summary.right if columns_of(flat(fact.value)) > HALF - columns_of(fact.label) - 2]
+    if wide and summary.left and summary.left[0] not in wide:
+        wide.insert(0, summary.left[0])
     left = [fact for fact in summary.left if fact not in wide]
     return wide, left, [fact for fact in summary.right if fact not in wide]
 
@@ -200,8 +205,16 @@ def _name_width(table: Table) -> int:
     return min(max(longest + 1, least, columns_of(table.corner) + 1), LARGEST_NAME)
 
 
+def _head_lines(table: Table) -> list[tuple[str, ...]]:
+    """Return the heads in lines, the last one full."""
+    if table.even:
+        return [(table.corner, *table.headers)]
+    upwards = zip_longest(*([table.corner], *(head.split()[::-1] for head in table.headers)), fillvalue="")
+    return list(upwards)[::-1]
+
+
 def _cell_widths(table: Table) -> list[int]:
-    rows = [table.headers, *(row.cells for section in table.sections for row in section)]
+    rows = [line[1:] for line in _head_lines(table)] + [row.cells for section in table.sections for row in section]
     widths = [max(columns_of(cell) for cell in column) + 2 for column in zip(*rows, strict=True)]
     return [max(LEAST_CELL, *widths)] * len(widths) if table.even and widths else widths
 
@@ -222,17 +235,17 @@ def _panels(table: Table) -> list[Table]:
     for first in range(0, len(table.headers), each):
         part = slice(first, first + each)
         sections = tuple(tuple(Row(r.name, r.cells[part], r.depth) for r in section) for section in table.sections)
-        panels.append(Table(table.headers[part], sections, table.corner))
+        panels.append(Table(table.headers[part], sections, table.corner, panel=True))
     return panels
 
 
 def _table_text(table: Table) -> list[str]:
     first, each = _name_width(table), _cell_widths(table)
-    if len(each) <= 4:  # few columns share the line
+    if len(each) <= 4 and not table.panel:  # few columns share the line
         each = [(WIDTH - first) // max(len(each), 1)] * len(each)
         first = WIDTH - sum(each)
     widths, aligns = (first, *each), "l" + "r" * len(each)
-    lines = _text_rows([(table.corner, *table.headers)], widths, aligns)
+    lines = _text_rows(_head_lines(table), widths, aligns)
     for section in table.sections:
         rows: list[tuple[str, ...]] = []
         for row in section:

@@ -18,7 +18,7 @@ WIDTH = 78
 def numbers(values: Iterable[float], width: int = 12, digits: int = 6) -> list[str]:
     """Return a column of numbers with the same decimals, or all in scientific notation if that would be too wide.
 
-    The largest has `digits` significant digits, the smallest at least two (four where there is room). An exact 0 is "0",
+    The largest has `digits` significant digits, the smallest two to four as there is room. An exact 0 is "0",
     with blanks in place of decimals; missing values are empty.
 
     >>> numbers([81.48226, -0.5602, 0.0])
@@ -81,7 +81,7 @@ def share(value: float) -> str:
     if np.isnan(value):
         return ""
     if 0.0 < abs(value) < 0.0005:
-        return "<0.1 %" if value > 0 else ">-0.1 %"
+        return "<0.1 %"
     return f"{100.0 * value + 0.0:.1f} %"
 
 
@@ -163,9 +163,25 @@ def shorten(text: str, width: int) -> str:
     """
     if columns_of(text) <= width:
         return text
-    room = max(width - 3, 2)
+    gap = "..." if width < 60 else " ... "
+    room = max(width - len(gap), 2)
     tail = _head(text[::-1], room // 2)[::-1]
-    return f"{_head(text, room - columns_of(tail))}...{tail}"
+    return f"{_head(text, room - columns_of(tail))}{gap}{tail}"
+
+
+def shortened(names: Iterable[object], width: int) -> list[str]:
+    """Return names short enough, and longer only where they could not be told apart.
+
+    >>> shortened(["a_long_name_1_of_many", "a_long_name_2_of_many"], 9)
+    ['a_long_nam...1_of_many', 'a_long_nam...2_of_many']
+    """
+    whole = [flat(name) for name in names]
+    while width < max(map(len, whole), default=0):
+        short = [shorten(name, width) for name in whole]
+        if len(set(short)) == len(set(whole)):
+            return short
+        width += 4
+    return whole
 
 
 def wrap(text: str, width: int, most: int | None = None) -> list[str]:
@@ -205,14 +221,16 @@ def paragraph(text: str, width: int = WIDTH) -> list[str]:
 
 
 def named_vector(names: Sequence[object], values: Sequence[str], width: int = WIDTH) -> list[str]:
-    """Return lines with names above values, right-aligned, as R prints a named vector.
+    """Return lines with names above values, right-aligned, as R prints a named vector; long names have a line each.
 
     >>> named_vector(["a", "long"], ["1.5", "2"])
     ['   a long', ' 1.5    2']
     """
-    heads = [shorten(flat(name), 30) for name in names]
+    heads = shortened(names, 30)
     cells = [value.rstrip() for value in values]
     each = max((columns_of(text) for text in (*heads, *cells)), default=0)
+    if each > 30:
+        return matrix(heads, [""], [[cell] for cell in cells])[1:]
     per_line = max(width // (each + 1), 1)
     lines = []
     for first in range(0, len(heads), per_line):
@@ -227,7 +245,7 @@ def matrix(names: Sequence[str], heads: Sequence[str], cells: Sequence[Sequence[
     >>> matrix(["a", "bc"], ["x", "y"], [["1", "2"], ["3.5", "4"]])
     ['     x y', 'a    1 2', 'bc 3.5 4']
     """
-    body = [[shorten(flat(name), 30), *map(str.rstrip, row)] for name, row in zip(names, cells, strict=True)]
+    body = [[name, *map(str.rstrip, row)] for name, row in zip(names, cells, strict=True)]
     rows = [["", *heads], *body]
     widths = [max(columns_of(cell) for cell in column) for column in zip(*rows, strict=True)]
     aligns = "l" + "r" * len(heads)

@@ -30,14 +30,14 @@ def summarise(fit: BoostResults) -> Summary:
     >>> print(summarise(fit).as_text().split("\n")[0].strip())
     Quantile Boost Regression Results
     """
-    gap, why_no_gap = _gap(fit)
+    gap, about_gap = _gap(fit)
     table = _coefficients(fit)
     return Summary(
         title=f"{fit.title} Results",
         left=tuple(_left(fit)),
         right=tuple(_right(fit, gap)),
         tables=(table,),
-        notes=tuple(_notes(fit, why_no_gap)),
+        notes=tuple(_notes(fit, about_gap)),
         aside=(Fact(f"{_kind(fit)} chosen", "", str(_count_chosen(fit)), f"{_kind(fit)} chosen"),),
     )
 
@@ -49,7 +49,7 @@ def _left(fit: BoostResults) -> Iterator[Fact]:
     facts = fit.facts
     yield Fact("Formula", facts.formula) if facts.formula else Fact("Response", f"{facts.response} (arrays)")
     if fit.status != "complete":
-        yield Fact("Ended early", fit.status, fit.status.split(":")[0].replace(" iteration", ""), "Ended")
+        yield Fact("Status", fit.status, fit.status.split(":")[0])
     yield Fact("Learner", facts.learner)
     yield Fact("Iterations", f"{fit.mstop} ({_how(fit)})", str(fit.mstop), "Iterations")
     yield Fact("Step", _step(fit))
@@ -90,20 +90,23 @@ def _step(fit: BoostResults) -> str:
 
 
 def _start(fit: BoostResults) -> str:
-    target = "y - offset" if fit.facts.has_offset else "y"
-    named = {"quantile": f"{level(fit.tau)}-quantile of {target}", "median": f"median of {target}"}
+    of = ", y-offset" if fit.facts.has_offset else " of y"
+    named = {"quantile": f"{level(fit.tau)}-quantile{of}", "median": f"median{of}"}
     return named.get(fit.facts.init, f"{number(fit.start)} (given)")
 
 
 def _gap(fit: BoostResults) -> tuple[str, str]:
-    """Return the distance to the exact optimum, and the reason if it is not defined."""
+    """Return the distance to the exact optimum, and what must be said of it."""
     try:
         gap = fit.optimality_gap
     except NotDefinedError:
         return "not known", "The distance to the exact optimum needs the rows, which the file does not hold."
     if np.isnan(gap):
         return "not defined", "The least check loss is 0 (the columns can fit every row): no relative distance to it."
-    return distance(gap), ""
+    far = gap >= 0.01 and fit.facts.how == "fixed"
+    return distance(
+        gap
+    ), "The distance to the exact optimum tells how far the path has run, not how well it predicts." if far else ""
 
 
 # -- coefficients ------------------------------------------------------------------------------------------------------
@@ -166,6 +169,9 @@ def _learner_cells(fit: BoostResults, learner: int) -> tuple[str, str, str]:
 def _table_notes(fit: BoostResults, hidden: int) -> Iterator[str]:
     chosen, total = _count_chosen(fit), len(_learners(fit))
     kind = _kind(fit).lower()
+    if not total:
+        yield "There is no term to choose: the fit is its start."
+        return
     if not fit.mstop:
         yield f"Chosen 0 of {total} {kind}: no iteration was made, the fit is its start."
         return
@@ -177,18 +183,19 @@ def _table_notes(fit: BoostResults, hidden: int) -> Iterator[str]:
     yield (
         f"selected: share of the {fit.mstop} iterations; first in: iteration of first choice; "
         "loss share: share of the fall in check loss since the start."
+        + (" A negative share: the steps raised the loss on balance." if (fit.importance < 0).any() else "")
     )
 
 
-def _notes(fit: BoostResults, why_no_gap: str) -> Iterator[str]:
+def _notes(fit: BoostResults, about_gap: str) -> Iterator[str]:
     if fit.mstop:
         yield "Coefficients of a boosted fit are shrunk and carry no standard errors."
     if fit.facts.how != "fixed":
         yield from _choice(fit)
     if not fit.facts.intercept:
         yield "The formula has no intercept: the constant is the start, and stays."
-    if why_no_gap:
-        yield why_no_gap
+    if about_gap:
+        yield about_gap
     if np.isnan(fit.prsquared):
         yield "R1 is not defined: a constant fits every row exactly."
 
@@ -219,7 +226,8 @@ def describe(fit: BoostResults) -> str:
     values = fit.params.to_numpy()
     at = [0, *(1 + np.flatnonzero(values[1:]))]
     shown = at[:MOST_PRINTED]
-    size = "" if fit.facts.gamma is None else f" (first step {number(fit.facts.gamma)} in units of y)"
+    raw = fit.facts.gamma is None or fit.facts.step_scale == "none"
+    size = "" if raw else f" (first step {number(fit.facts.gamma or 0.0)} in units of y)"
     start = _start(fit)
     lines = [
         fit.title,
@@ -233,7 +241,7 @@ def describe(fit: BoostResults) -> str:
         f"Start: {start if start.endswith('(given)') else f'{number(fit.start)} ({start})'}",
     ]
     if fit.status != "complete":
-        lines.append(f"Ended early: {fit.status}")
+        lines.append(f"Status: {fit.status}")
     chosen = f"{_count_chosen(fit)} of {len(_learners(fit))} {_kind(fit).lower()} chosen"
     lines += ["", f"Coefficients (start included; {chosen}):"]
     lines += named_vector([fit.params.index[k] for k in shown], numbers(values[shown]))
