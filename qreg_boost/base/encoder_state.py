@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Callable, Hashable, Mapping
 from decimal import Decimal
 from typing import Any
@@ -166,7 +167,7 @@ def _read(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Encoder:
     terms = tuple(Term(str(name), tuple(int(j) for j in columns)) for name, columns in meta["terms"])
     if formula is None:
         return Encoder(None, names, terms, meta["offset"], offset_column)
-    columns = {str(safe): _unscalar(column) for safe, column in meta["columns"].items()}
+    columns = {_safe(name): _unscalar(column) for name, column in meta["columns"].items()}
     return Encoder(
         formula=str(formula),
         column_names=names,
@@ -180,11 +181,18 @@ def _read(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Encoder:
     )
 
 
+def _safe(name: Any) -> str:
+    """Return a safe name; any other could stand for a function."""
+    if not isinstance(name, str) or not re.fullmatch(r"_qb\d+_", name):
+        raise ValueError(f"{name!r} is not a name that formulas are saved with")
+    return name
+
+
 def _read_factor(saved: Mapping[str, Any], columns: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> CodedFactor:
     used = tuple(str(safe) for safe in saved["columns"])
     if not set(used) <= set(columns):
         raise ValueError(f"factor {saved['label']!r} uses a column that is not listed")
-    constants = {str(name): _fetch(value, arrays) for name, value in saved["constants"].items()}
+    constants = {_safe(name): _fetch(value, arrays) for name, value in saved["constants"].items()}
     expression = Expression.read(str(saved["code"]), str(saved["label"]), used, constants)
     fault = not_saveable(expression)
     if fault is not None:

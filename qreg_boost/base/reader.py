@@ -269,7 +269,7 @@ class _Reader:
 
     def _attribute(self, node: ast.Attribute) -> Any:
         path = numpy_path(node)
-        if path is not None and "np" not in self.columns:
+        if path is not None:
             return numpy_named(path)
         return getattr(self._series(self.value(node.value)), node.attr)
 

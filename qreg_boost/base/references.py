@@ -315,7 +315,7 @@ class References:
         if "." in name and not module and (piece := self._column_run(name)) is not None and piece.code != piece.safe:
             return piece
         if self._in_env(name) and callable(value := self._look_up(name)):
-            return self._constant(name, value)
+            return self._imported(name, value) or self._constant(name, value)
         if name in R_ONLY:
             end = self.text.find(")", following.end)
             advice = R_ONLY[name].format(args=self.text[following.end : end])
@@ -323,6 +323,16 @@ class References:
         if name in PYTHON:
             return self._constant(name, getattr(builtins, name))
         raise self._unknown_function(name, token, following)
+
+    def _imported(self, name: str, value: Any) -> Piece | None:
+        """Return numpy's or patsy's function that the caller imported under some name, or numpy's for one of math's."""
+        own = getattr(value, "__name__", "")
+        module = (getattr(value, "__module__", None) or "").split(".")[0]
+        if module == "patsy" and own.lower() in self.functions:
+            return Piece("name", own.lower(), name)
+        if getattr(np, own, None) is value or (module == "math" and isinstance(getattr(np, own, None), np.ufunc)):
+            return Piece("name", f"np.{own}", name)
+        return None
 
     def _overridden(self, name: str) -> bool:
         """Return True if the caller defines a function of that name; one of numpy, math or patsy does not count."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import pickle
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import patsy
 import pytest
 
 from qreg_boost.base.checks import FileFormatError, InputError
@@ -248,6 +250,15 @@ class TestSaving:
         with pytest.raises(InputError, match="cannot be saved"):
             pickle.dumps(encoder)
 
+    def test_functions_of_numpy_and_patsy_are_saved_however_they_were_imported(self) -> None:
+        env = {"patsy": patsy, "spline": patsy.bs, "arctanh": np.arctanh, "numerics": np, "math": math, "bs": patsy.bs}
+        formula = (
+            "y ~ patsy.bs(z, df=4) + spline(z, df=3) + arctanh(z/3) + numerics.sqrt(z) + math.log(z) + bs(x, df=4)"
+        )
+        built = design(formula.replace("arctanh(z/3)", "arctanh(I(z/3))"), env=env)
+        assert np.array_equal(Encoder.from_state(*built.encoder.state()).encode(frame()).X, built.X)
+        assert built.column_names[-6:-4] == ("numerics.sqrt(z)", "math.log(z)")
+
     def test_contrasts_of_the_users_are_saved_as_numbers(self) -> None:
         matrix = np.array([[0.0], [1.0], [-1.0]])
         built = design("y ~ C(g, m)", env={"m": matrix})
@@ -373,6 +384,8 @@ class TestHostileFiles:
             lambda meta, arrays: meta["factors"][1].update(columns=["_qb99_"]),
             lambda meta, arrays: meta["factors"][1].update(levels=[{"evil": "x"}, "b", "c"]),
             lambda meta, arrays: meta.update(offset="call"),
+            lambda meta, arrays: meta["columns"].update(np="x"),
+            lambda meta, arrays: meta["factors"][0]["constants"].update(log=[1]),
             lambda meta, arrays: meta.update(column_names=["x"]),
             lambda meta, arrays: meta.update(factors=None),
         ],
