@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from qreg_boost import api, datasets
-from qreg_boost.base.checks import InputError, MissingDependencyError, nearest
+from qreg_boost.base.checks import InputError, MissingDependencyError, check_count, nearest
 from qreg_boost.base.process import QuantileProcess
 from qreg_boost.base.table_files import read_table, write_table
 
@@ -115,6 +115,9 @@ def _predict(arguments: argparse.Namespace) -> int:
 
 def _cv(arguments: argparse.Namespace) -> int:
     _check_folders(arguments.plot)
+    check_count(arguments.rng, "rng")
+    if arguments.n_jobs == 0:
+        raise InputError("--n-jobs must be at least 1, or -1 for one worker per processor; got 0.")
     # Cross-validation fits the folds itself: the start alone carries data and options.
     fit = _fitted(arguments, 0)
     how = {name: getattr(arguments, name) for name in ("folds", "k", "max", "rng", "n_jobs", "rule")}
@@ -171,16 +174,18 @@ def _tell(about: datasets.DataInfo) -> None:
 
 def _fitted(arguments: argparse.Namespace, mstop: int | str) -> Any:
     same = ("learner", "nu", "step", "weights", "offset", "subset", "missing")
-    return api.qbr(
+    model = api.QBR.from_formula(
         arguments.formula,
         _read(arguments.data),
-        tau=_taus(arguments.tau),
+        _taus(arguments.tau),
+        env=None,  # `api.qbr` lets a formula call functions of its caller, which is this module
         mstop=mstop,
         init=_init(arguments.init),
         step_scale=None if arguments.step_scale == "none" else arguments.step_scale,
         progress=_watched(),
         **{name: getattr(arguments, name) for name in same},
     )
+    return model.fit()
 
 
 def _each(fit: Any) -> list[Any]:

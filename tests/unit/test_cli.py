@@ -192,6 +192,7 @@ def test_parquet_without_pyarrow(
         (["fit", "engel", FORMULA, "--subset", "income <"], "income <"),
         (["fit", "engel", "foodexp ~ incom"], "Did you mean 'income'?"),
         (["fit", "engel", "foodexp ~ (income"], "foodexp ~ (income"),
+        (["fit", "engel", "foodexp ~ main(income)"], "Function 'main'"),  # nothing of this program's own
         (["fit", "engle", FORMULA], "Did you mean 'engel'?"),
         (["fit", "engel.csv", FORMULA], "There is no file 'engel.csv'"),
         (["fit", "no/engel", FORMULA], "There is no file"),
@@ -213,6 +214,8 @@ def test_parquet_without_pyarrow(
         (["cv", "engel", FORMULA, "--k", "1"], "`k`"),
         (["cv", "engel", FORMULA, "--max", "0"], "`max`"),
         (["cv", "engel", FORMULA, "--rule", "best"], "`rule`"),
+        (["cv", "engel", FORMULA, "--rng", "-1"], "`rng`"),
+        (["cv", "engel", FORMULA, "--n-jobs", "0"], "--n-jobs"),
         (["datasets", "engle"], "Did you mean 'engel'?"),
         (["datasets", "--out", "x.csv"], "--out needs the name of a data set"),
         (["datasets", "engel", "--out", "no/x.csv"], "there is no folder 'no'"),
