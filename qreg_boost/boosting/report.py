@@ -106,7 +106,7 @@ def _gap(fit: BoostResults) -> tuple[str, str]:
     far = gap >= 0.01 and fit.facts.how == "fixed"
     return distance(
         gap
-    ), "The distance to the exact optimum tells how far the path has run, not how well it predicts." if far else ""
+    ), "The distance to the exact optimum measures optimisation, not how well the fit predicts." if far else ""
 
 
 # -- coefficients ------------------------------------------------------------------------------------------------------

@@ -77,6 +77,7 @@ def label_ends(ax: Any, x: float, ends: Sequence[End], first: float) -> None:
     """
     low, high = ax.get_ylim()
     ax.set_ylim(low, high)
+    ax.figure.canvas.figure.draw_without_rendering()  # the layout settles how large the Axes are
     scale = ax.figure.dpi / 72.0
     box = ax.get_window_extent()
     widest = max((columns_of(end.text) for end in ends), default=0) * 0.58 * FONT * scale + 22 * scale

@@ -60,8 +60,8 @@ def plot_path(coef_table: pd.DataFrame, tau: float | None = None, ax: Any = None
         text = f"grey: the other {len(ranked) - MOST_LABELS}"
         ax.annotate(text, (0.01, 0.98), xycoords="axes fraction", va="top", color="0.4", fontsize=FONT)
     if stop:
-        label_ends(ax, stop, ends, 0)
         _mark_stop(ax, stop)
+        label_ends(ax, stop, ends, 0)
     return ax
 
 
@@ -100,8 +100,8 @@ def plot_risk(risk_path: pd.Series, tau: float | None = None, ax: Any = None) ->
     ax.set(xlabel="iteration", ylabel="check loss in training (sum, units of y)")
     heading(ax, "Check loss", tau)
     if stop:
-        label_ends(ax, stop, [End(float(values[-1]), number(values[-1]), colour(0)[0])], 0)
         _mark_stop(ax, stop)
+        label_ends(ax, stop, [End(float(values[-1]), number(values[-1]), colour(0)[0])], 0)
     return ax
 
 
