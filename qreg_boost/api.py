@@ -51,13 +51,16 @@ def qbr(
         Number of iterations; "cv" chooses it by 10-fold cross-validation, ``CV(...)`` as told.
     nu : float
         Length of a step, in units of `step_scale`.
-    step : {"auto", "fixed", "line"}
-        How the step evolves.
+    step : {"auto", "adaptive", "fixed", "line"}
+        How the step evolves. "adaptive": each learner has a step of its own, which grows while it keeps its direction
+        and shrinks when it turns round. "fixed": `nu` throughout. "line": the exact line search of the paper, where
+        `nu` plays no part. "auto" is "adaptive" for unit-free steps, and "fixed" for the other two, which repeat the
+        paper and mboost.
     init : {"quantile", "median"} or float
         Where the fit starts: the smallest y whose cumulative weight reaches tau, the median, or a number.
     step_scale : {"auto", "range", None}
-        The unit of a step. "auto" follows the spread of y, so that fits do not depend on units; "range" is half the
-        range of y (the paper maps y to [-1, 1]); None takes raw steps, in units of y, as mboost does.
+        The unit of a step. "auto" is the range of the middle 80 % of y, so that fits do not depend on units; "range" is
+        half the range of y (the paper maps y to [-1, 1]); None takes raw steps, in units of y, as mboost does.
     weights, offset : column name or array_like (rows,), optional
         Weights multiply the loss; an offset is added to the fit.
     subset : column name, boolean array or expression, optional

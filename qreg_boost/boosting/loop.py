@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qreg_boost.boosting.learners.base import PreparedLearner, Update
+from qreg_boost.boosting.learners.base import Memory, PreparedLearner, Update
 from qreg_boost.boosting.losses import Loss
 from qreg_boost.boosting.path import BoostPath
 from qreg_boost.boosting.steps import StepRule
@@ -43,24 +43,25 @@ class Task:
 
 
 def boost(
-    task: Task, stop: int, fit: np.ndarray | None = None, first: int = 0, tick: Ticker | None = None
+    task: Task, count: int, fit: np.ndarray | None = None, memory: Memory | None = None, tick: Ticker | None = None
 ) -> BoostPath:
-    """Return the path of iterations `first` to `stop`, begun from `fit` (n,) or else from the start.
+    """Return the path of `count` iterations, begun from `fit` (n,) and `memory`, or else from the start.
 
     In each iteration u is the negative gradient at the fit, the learner is fitted to u by least squares, and the fit
     moves along it by the step; a row that an exact line search puts on the fit gets a residual of exactly 0.
     """
     y, weights, loss = task.y, task.weights, task.loss
     f = np.full(len(y), task.start) if fit is None else fit.copy()
+    memory = task.learner.memory() if memory is None else memory.copy()
     updates: list[Update] = []
     gammas: list[float] = []
     risks = [loss.risk(y, f, weights)]
     status = "complete"
-    for m in range(first, stop):
+    for _ in range(count):
         update = task.learner.update(loss.negative_gradient(y, f))
-        step = task.step.at(m, loss, y, f, update.fitted, weights)
+        step = task.step.at(update, task.learner, memory, loss, y, f, weights)
         if step.gamma == 0.0:
-            status = f"stalled at iteration {m}"
+            status = "stalled"
             break
         f += step.gamma * update.fitted
         if step.row >= 0:
@@ -68,6 +69,7 @@ def boost(
         updates.append(update)
         gammas.append(step.gamma)
         risks.append(loss.risk(y, f, weights))
+        task.step.after(update, risks[-2], risks[-1], memory)
         if tick is not None:
             tick(1)
-    return task.learner.path(task.start, updates, gammas, risks, status)
+    return task.learner.path(task.start, updates, gammas, risks, status, memory)

@@ -185,8 +185,8 @@ class QBR:
 
     def _step(self, y: np.ndarray, weights: np.ndarray) -> StepRule:
         settings = self._one
-        unit = step_unit(settings.step_scale, y, weights, settings.tau)
-        return STEPS[settings.step](settings.nu * unit, settings.step_scale)
+        plain = None if np.ptp(weights) == 0.0 else weights
+        return STEPS[settings.step](settings.nu * step_unit(settings.step_scale, y, plain))
 
     def _run(self, task: Task, stop: int, path: BoostPath | None = None) -> BoostPath:
         """Return the path to iteration `stop`, the continuation of `path` if there is one."""
@@ -199,11 +199,13 @@ class QBR:
         loop = boost
         if isinstance(task.loss, CheckLoss) and isinstance(task.learner, LinearBlocks):
             from qreg_boost.boosting.signflip import boost_check as loop  # compiled: only once a fit needs it
-        first = 0 if path is None else path.length
-        fit = None if path is None else path.fit_at(first, task.learner.X)
-        with _bar(stop - first, self._one.progress) as bar:
-            tail = loop(task, stop, fit=fit, first=first, tick=bar.update)
-        return tail if path is None else path.followed_by(tail)
+        if path is None:
+            with _bar(stop, self._one.progress) as bar:
+                return loop(task, stop, tick=bar.update)
+        with _bar(stop - path.length, self._one.progress) as bar:
+            fit = path.fit_at(path.length, task.learner.X)
+            tail = loop(task, stop - path.length, fit=fit, memory=path.memory, tick=bar.update)
+        return path.followed_by(tail)
 
     # -- what results may ask of their model
     # -----------------------------------------------------------------------------------
@@ -308,7 +310,7 @@ def _plain_index(index: pd.Index) -> np.ndarray:
 
 def _start_alone(task: Task, status: str) -> BoostPath:
     risk = task.loss.risk(task.y, np.full(len(task.y), task.start), task.weights)
-    return task.learner.path(task.start, [], [], [risk], status)
+    return task.learner.path(task.start, [], [], [risk], status, task.learner.memory())
 
 
 @contextmanager

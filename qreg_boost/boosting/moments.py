@@ -58,7 +58,7 @@ def column_moments(X: np.ndarray, weights: np.ndarray) -> Moments:
     if X.shape[0] == 0 or X.shape[1] == 0:
         empty = np.zeros(X.shape[1])
         return Moments(empty, empty, empty, empty > 0, float(weights.sum()))
-    mean, squares, total = _moments(X, weights, max(8, 8192 // X.shape[1]))
+    mean, squares, total = _moments(read_only(X), read_only(weights), max(8, 8192 // X.shape[1]))
     spread = np.sqrt(squares / total)
     varies = spread > CONSTANT * np.abs(mean)
     remote = np.flatnonzero(varies & (np.abs(mean) > REMOTE * spread))
@@ -66,6 +66,17 @@ def column_moments(X: np.ndarray, weights: np.ndarray) -> Moments:
     if len(remote):
         imbalance[remote] = _sums_about(X, weights, mean, remote)
     return Moments(mean, squares, imbalance, varies, total)
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """Return a view that cannot be written to, so that compiled functions meet one type whatever the caller passes.
+
+    >>> read_only(np.ones(2)).flags.writeable
+    False
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 @njit(cache=True, nogil=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from qreg_boost.boosting.learners.base import Memory
 from qreg_boost.boosting.losses import Loss
 
 
@@ -35,6 +36,8 @@ class BoostPath:
         What each iteration added to the slopes of its block, one iteration after the other.
     risks : ndarray (M + 1,)
         Weighted sum of losses after 0..M iterations.
+    memory : Memory
+        What the step rule remembers at iteration M, so that the run can go on.
     status : str
         "complete", or why the run ended before it was asked to.
     """
@@ -48,6 +51,7 @@ class BoostPath:
     levels: np.ndarray
     slopes: np.ndarray
     risks: np.ndarray
+    memory: Memory
     status: str = "complete"
 
     @property
@@ -122,28 +126,17 @@ class BoostPath:
             "status": self.status,
         }
         arrays = {name: getattr(self, name) for name in ("blocks", "centre", "selected", "levels", "slopes", "risks")}
+        arrays |= {f"memory_{name}": getattr(self.memory, name) for name in ("chosen", "turns", "last")}
         arrays["selected"] = self.selected.astype(np.min_scalar_type(len(self.names)))
         return meta, arrays
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> BoostPath:
         """Return the path that `state` wrote."""
-        given: dict[str, Any] = {**meta, **arrays, "names": tuple(meta["names"])}
+        memory = Memory(*(arrays[f"memory_{name}"] for name in ("chosen", "turns", "last")))
+        kept = {name: array for name, array in arrays.items() if not name.startswith("memory_")}
+        given: dict[str, Any] = {**meta, **kept, "names": tuple(meta["names"]), "memory": memory}
         return cls(**{**given, "selected": arrays["selected"].astype(np.int32)})
-
-    def up_to(self, m: int) -> BoostPath:
-        """Return the path of the first m iterations."""
-        if m >= self.length:
-            return self
-        used = int(self._sizes()[self.selected[:m]].sum())
-        return replace(
-            self,
-            selected=self.selected[:m],
-            levels=self.levels[:m],
-            slopes=self.slopes[:used],
-            risks=self.risks[: m + 1],
-            status="complete",
-        )
 
     def followed_by(self, tail: BoostPath) -> BoostPath:
         """Return this path continued by a run that started where it ends."""
@@ -153,5 +146,6 @@ class BoostPath:
             levels=np.concatenate((self.levels, tail.levels)),
             slopes=np.concatenate((self.slopes, tail.slopes)),
             risks=np.concatenate((self.risks, tail.risks[1:])),
+            memory=tail.memory,
             status=tail.status,
         )

@@ -84,8 +84,8 @@ def _step(fit: BoostResults) -> str:
     facts = fit.facts
     if facts.step == "line":
         return "exact line search"
-    unit = {"auto": "unit-free", "range": "of half the range", "none": "raw"}.get(facts.step_scale, facts.step_scale)
-    rule = "" if facts.step == "auto" else f" {facts.step}"
+    unit = {"auto": "unit-free", "range": "half-range", "none": "raw"}.get(facts.step_scale, facts.step_scale)
+    rule = "" if facts.step == "fixed" else f" {facts.step}"
     return f"{facts.nu:g}{rule}, {unit}"
 
 

@@ -57,10 +57,10 @@ class BoostResults(Results):
         self.chosen = chosen
         self._model = model
         self._shared = {} if shared is None else shared
-        if path.status.startswith("stalled") and mstop == path.length:
+        if path.status == "stalled" and mstop == path.length:
             warnings.warn(
-                f"The line search {path.status}: no step along the chosen learner lowers the check loss, which is "
-                f'now {self.risk:.6g}. step="fixed" goes on from there.',
+                f"The line search stalled at iteration {mstop}: no step along the chosen learner lowers the check loss "
+                f'from {self.risk:.6g}. step="fixed" goes on from there.',
                 ConvergenceWarning,
                 stacklevel=4,
             )

@@ -35,7 +35,7 @@ class Settings:
         put(self, "tau", check_tau(self.tau))
         put(self, "mstop", _check_mstop(self.mstop))
         put(self, "nu", check_positive(self.nu, "nu", advice=" It is the length of a step; 0.1 is usual."))
-        check_choice(self.step, "step", STEPS)
+        check_choice(self.step, "step", ("auto", *STEPS))
         if self.step_scale is not None:
             check_choice(self.step_scale, "step_scale", ("auto", "range"))
         if isinstance(self.init, str):
@@ -44,6 +44,9 @@ class Settings:
             raise InputError(
                 f"`init` must be 'quantile', 'median' or a finite number in units of y; got {self.init!r}."
             )
+        if self.step == "auto":
+            # raw steps and those of the paper are there to repeat others, who keep them fixed
+            put(self, "step", "adaptive" if self.step_scale == "auto" else "fixed")
         put(self, "learner", _check_learner(self.learner, self.step_scale))
         check_bool(self.progress, "progress")
 

@@ -12,12 +12,14 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from qreg_boost.boosting.learners.base import TIE
+from qreg_boost.boosting.learners.base import TIE, Memory
 from qreg_boost.boosting.learners.linear import LinearBlocks
 from qreg_boost.boosting.loop import Task, Ticker
 from qreg_boost.boosting.losses import FLAT, CheckLoss
+from qreg_boost.boosting.moments import read_only
 from qreg_boost.boosting.path import BoostPath
 from qreg_boost.boosting.sleep import N_AWAKE, SLEEPING, SMALL, all_awake, is_over, note, settle, wake
+from qreg_boost.boosting.steps import ADAPTIVE, LINE, Adaptive, StepRule
 
 CHUNK = 4096
 """Iterations between two returns to Python."""
@@ -70,6 +72,18 @@ class Fit(NamedTuple):
 WEIGHT_BELOW, RISK, RISK_SUMMED, FLIPS = range(4)
 
 
+class Step(NamedTuple):
+    """The step rule: its kind and numbers, and the arrays of `Memory`."""
+
+    kind: int
+    first: float
+    longest: float
+    guard: float
+    chosen: np.ndarray
+    turns: np.ndarray
+    last: np.ndarray
+
+
 class Record(NamedTuple):
     """What a chunk writes: per iteration the learner, level and risk; slopes one after the other."""
 
@@ -80,17 +94,19 @@ class Record(NamedTuple):
 
 
 def boost_check(
-    task: Task, stop: int, fit: np.ndarray | None = None, first: int = 0, tick: Ticker | None = None
+    task: Task, count: int, fit: np.ndarray | None = None, memory: Memory | None = None, tick: Ticker | None = None
 ) -> BoostPath:
-    """Return the path of iterations `first` to `stop` for a `CheckLoss` and `LinearBlocks`; see `loop.boost`."""
+    """Return the path of `count` iterations for a `CheckLoss` and `LinearBlocks`; see `loop.boost`."""
     blocks, loss = task.learner, task.loss
     assert isinstance(blocks, LinearBlocks) and isinstance(loss, CheckLoss)
     n, p = blocks.X.shape
     sizes = np.diff(blocks.blocks)
+    memory = blocks.memory() if memory is None else memory.copy()
     rows = Rows(
-        task.y, task.weights, float(task.weights.sum()), blocks.X, loss.tau,
+        read_only(task.y), read_only(task.weights), float(task.weights.sum()), read_only(blocks.X), loss.tau,
         np.empty((p, n)), np.zeros(p, np.bool_),
     )  # fmt: skip
+    step = Step(task.step.kind, *_step_numbers(task.step), memory.chosen, memory.turns, memory.last)
     basis = Basis(
         blocks.blocks, blocks.centre, blocks.spread, blocks.inverse, blocks.factor, blocks.factor_at, blocks.allowed,
         blocks.imbalance, bool((sizes == 1).all()), blocks.moves_level, blocks.intercept_learner,
@@ -99,21 +115,19 @@ def boost_check(
     moving = Fit(f, np.where(task.y < f, -1.0, 1.0), np.zeros(p), np.zeros(4))
     _sum_up(rows, basis, moving)
     parts = [Record(np.empty(0, np.int32), np.empty(0), np.empty(0), moving.sums[RISK : RISK + 1].copy())]
-    done, status = first, "complete"
-    while done < stop and status == "complete":
-        count = min(CHUNK, stop - done)
-        gammas = task.step.schedule(done, done + count)
+    done, status = 0, "complete"
+    while done < count and status == "complete":
+        chunk = min(CHUNK, count - done)
         record = Record(
-            np.empty(count, np.int32), np.empty(count), np.empty(count * int(sizes.max(initial=1))), np.empty(count)
+            np.empty(chunk, np.int32), np.empty(chunk), np.empty(chunk * int(sizes.max(initial=1))), np.empty(chunk)
         )
-        line = gammas is None
-        ran, used = _run(rows, basis, moving, np.empty(0) if gammas is None else gammas, line, record)
+        ran, used = _run(rows, basis, moving, step, record)
         parts.append(
             Record(record.selected[:ran], record.levels[:ran], record.slopes[:used].copy(), record.risks[:ran])
         )
         done += ran
-        if ran < count:
-            status = f"stalled at iteration {done}"
+        if ran < chunk:
+            status = "stalled"
         if tick is not None:
             tick(ran)
     selected, levels, slopes, risks = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -127,8 +141,15 @@ def boost_check(
         levels=levels,
         slopes=slopes,
         risks=risks,
+        memory=memory,
         status=status,
     )
+
+
+def _step_numbers(rule: StepRule) -> tuple[float, float, float]:
+    if isinstance(rule, Adaptive):
+        return rule.first, rule.longest, rule.guard
+    return (0.0 if rule.first is None else rule.first), 1.0, np.inf
 
 
 @njit(cache=True, nogil=True)
@@ -328,6 +349,20 @@ def _line_step(y, f, g, weights, tau):
 
 
 @njit(cache=True, nogil=True)
+def _adaptive_step(step, learner, first, slopes, level, c):
+    # steps.Adaptive.at, compiled
+    along = level * step.last[-1] if len(slopes) == 0 else 0.0
+    for k in range(len(slopes)):
+        along += c[first + k] * step.last[first + k]
+        step.last[first + k] = slopes[k]
+    if len(slopes) == 0:
+        step.last[-1] = level
+    step.chosen[learner] += 1.0
+    step.turns[learner] += along < 0.0
+    return step.first * min(step.chosen[learner], step.longest) / np.sqrt(1.0 + step.turns[learner])
+
+
+@njit(cache=True, nogil=True)
 def _cache_columns(first, last, rows, centre):
     for j in range(first, last):
         if not rows.cached[j]:
@@ -337,13 +372,13 @@ def _cache_columns(first, last, rows, centre):
 
 
 @njit(cache=True, nogil=True)
-def _run(rows, basis, fit, gammas, line, record):
+def _run(rows, basis, fit, step, record):
     n, p = rows.X.shape
     y, f, sign, sums = rows.y, fit.f, fit.sign, fit.sums
     scores, b = np.empty(len(basis.allowed)), np.empty(len(record.slopes) // len(record.selected))
     which, signed, g = np.empty(n + 1, np.int64), np.empty(n), np.empty(n)
     sleep = all_awake(n, p)
-    may_sleep = n >= SMALL and not line
+    may_sleep = n >= SMALL and step.kind != LINE
     used = 0
     for m in range(len(record.selected)):
         sum_u = rows.tau * rows.total - sums[WEIGHT_BELOW]
@@ -356,21 +391,24 @@ def _run(rows, basis, fit, gammas, line, record):
             _cache_columns(first, last, rows, basis.centre)
         columns, slopes = rows.columns[first:last], b[: last - first]
 
-        row = -1
-        if line:
+        learner, row = block + basis.intercept_learner, -1
+        if step.kind == LINE:
             _direction(level, slopes, columns, g)
             gamma, row = _line_step(y, f, g, rows.weights, rows.tau)
             if gamma == 0.0:
                 return m, used
+        elif step.kind == ADAPTIVE:
+            gamma = _adaptive_step(step, learner, first, slopes, level, fit.c)
         else:
-            gamma = gammas[m]
+            gamma = step.first
 
         steepness = level * sum_u
         for k in range(len(slopes)):
             steepness += slopes[k] * fit.c[first + k]
             record.slopes[used + k] = gamma * slopes[k]
-        record.selected[m] = block + basis.intercept_learner
+        record.selected[m] = learner
         record.levels[m] = gamma * level
+        before = sums[RISK]
         sums[RISK] -= gamma * steepness  # as long as no row changes sign; those that do are put right by _flip
 
         stale = sums[FLIPS] > DRIFT * n or sums[RISK] < 0.01 * sums[RISK_SUMMED]
@@ -393,6 +431,8 @@ def _run(rows, basis, fit, gammas, line, record):
         if stale and (over or not asleep):
             _sum_up(rows, basis, fit)
         record.risks[m] = sums[RISK]
+        if step.kind == ADAPTIVE and sums[RISK] > (1.0 + step.guard) * before:
+            step.turns[learner] = 2.0 * step.turns[learner] + 1.0
         if may_sleep and over:
             settle(y, f, rows.X, basis.centre, basis.spread, sleep)
     return len(record.selected), used

@@ -1,4 +1,4 @@
-"""How long a step is: rules for gamma in f + gamma g."""
+"""How long a step is: rules for gamma in f + gamma g, and the unit it is measured in."""
 
 from __future__ import annotations
 
@@ -7,21 +7,38 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from qreg_boost.boosting.learners.base import Memory, PreparedLearner, Update
 from qreg_boost.boosting.losses import LineStep, Loss, weighted_quantile
+
+FIXED, LINE, ADAPTIVE = range(3)
+"""Numbers of the rules, for compiled loops."""
 
 
 class StepRule(Protocol):
-    """A rule for the step of iteration m = 0, 1, ..."""
+    """A rule for the step of an iteration."""
+
+    @property
+    def kind(self) -> int:
+        """FIXED, LINE or ADAPTIVE."""
 
     @property
     def first(self) -> float | None:
-        """The first step, in units of y over those of the negative gradient; None where it depends on the fit."""
+        """A learner's first step, in units of y over those of the gradient; None where it depends on the fit."""
 
-    def at(self, m: int, loss: Loss, y: np.ndarray, f: np.ndarray, g: np.ndarray, weights: np.ndarray) -> LineStep:
-        """Return the step from fit f (n,) along g (n,)."""
+    def at(
+        self,
+        update: Update,
+        learner: PreparedLearner,
+        memory: Memory,
+        loss: Loss,
+        y: np.ndarray,
+        f: np.ndarray,
+        weights: np.ndarray,
+    ) -> LineStep:
+        """Return the step from fit f (n,) along the update; what the rule needs to know later goes into `memory`."""
 
-    def schedule(self, first: int, stop: int) -> np.ndarray | None:
-        """Return the steps of iterations first..stop - 1 where they are known beforehand, else None."""
+    def after(self, update: Update, before: float, after: float, memory: Memory) -> None:
+        """Take note of the risk before and after a step."""
 
 
 @dataclass(frozen=True)
@@ -29,56 +46,110 @@ class Fixed:
     """The same step in every iteration."""
 
     first: float
+    kind: int = FIXED
 
-    def at(self, m: int, loss: Loss, y: np.ndarray, f: np.ndarray, g: np.ndarray, weights: np.ndarray) -> LineStep:
+    def at(
+        self,
+        update: Update,
+        learner: PreparedLearner,
+        memory: Memory,
+        loss: Loss,
+        y: np.ndarray,
+        f: np.ndarray,
+        weights: np.ndarray,
+    ) -> LineStep:
         """Return the fixed step."""
         return LineStep(self.first, -1)
 
-    def schedule(self, first: int, stop: int) -> np.ndarray | None:
-        """Return the fixed step for each iteration."""
-        return np.full(stop - first, self.first)
+    def after(self, update: Update, before: float, after: float, memory: Memory) -> None:
+        """Take no note."""
 
 
 @dataclass(frozen=True)
 class Line:
     """The exact line search of Zheng (2012), Fig. 2."""
 
-    @property
-    def first(self) -> float | None:
-        """None: the step depends on the fit."""
-        return None
+    first: None = None
+    kind: int = LINE
 
-    def at(self, m: int, loss: Loss, y: np.ndarray, f: np.ndarray, g: np.ndarray, weights: np.ndarray) -> LineStep:
-        """Return the step of least risk along g."""
-        return loss.line_search(y, f, g, weights)
+    def at(
+        self,
+        update: Update,
+        learner: PreparedLearner,
+        memory: Memory,
+        loss: Loss,
+        y: np.ndarray,
+        f: np.ndarray,
+        weights: np.ndarray,
+    ) -> LineStep:
+        """Return the step of least risk along the update."""
+        return loss.line_search(y, f, update.fitted, weights)
 
-    def schedule(self, first: int, stop: int) -> np.ndarray | None:
-        """Return None: the step depends on the fit."""
-        return None
+    def after(self, update: Update, before: float, after: float, memory: Memory) -> None:
+        """Take no note."""
 
 
-def step_unit(step_scale: str | None, y: np.ndarray, weights: np.ndarray, tau: float) -> float:
+@dataclass(frozen=True)
+class Adaptive:
+    """A step of each learner's own: longer while it keeps its direction, shorter when it turns round.
+
+    The step is ``first`` times the number of times the learner was chosen (at most `longest`) over the root of one plus
+    its turns, the times when its direction was opposite to its last one. A step that raises the risk by more than the
+    share `guard` doubles the learner's turns and adds one.
+
+    Chosen among some four thousand rules by the worst gap to the optimum over seven data sets: see the vignette on the
+    step rule.
+    """
+
+    first: float
+    longest: float = 12.0
+    guard: float = 0.02
+    kind: int = ADAPTIVE
+
+    def at(
+        self,
+        update: Update,
+        learner: PreparedLearner,
+        memory: Memory,
+        loss: Loss,
+        y: np.ndarray,
+        f: np.ndarray,
+        weights: np.ndarray,
+    ) -> LineStep:
+        """Return the step of the learner, given what it did before."""
+        j = update.learner
+        memory.chosen[j] += 1.0
+        memory.turns[j] += learner.turned(update, memory)
+        learner.remember(update, memory)
+        return LineStep(self.first * min(memory.chosen[j], self.longest) / np.sqrt(1.0 + memory.turns[j]), -1)
+
+    def after(self, update: Update, before: float, after: float, memory: Memory) -> None:
+        """Count the learner's turns twice, plus one, if the risk rose too much."""
+        if after > (1.0 + self.guard) * before:
+            memory.turns[update.learner] = 2.0 * memory.turns[update.learner] + 1.0
+
+
+STEPS: dict[str, Any] = {"adaptive": Adaptive, "fixed": Fixed, "line": lambda first: Line()}
+"""How a step evolves, by name: first step -> rule."""
+
+
+def step_unit(step_scale: str | None, y: np.ndarray, weights: np.ndarray | None) -> float:
     """Return the unit of a step, in units of y over those of the negative gradient.
 
-    "auto" is the mean check loss about the tau-quantile over tau (1 - tau), each row's deviation capped; "range" half
-    the range of y; None 1.
+    "auto" is the range of the middle 80 % of y; if that is nil, of the middle 90 %, 95 %, ..., so that outliers have no
+    say as long as the others differ. "range" is half the range of y, the paper's [-1, 1]; None is 1.
+
+    >>> step_unit("auto", np.arange(11.0), None)
+    8.0
     """
     if step_scale is None:
         return 1.0
     if step_scale == "range":
         return 0.5 * float(np.ptp(y))
-    plain = None if np.ptp(weights) == 0.0 else weights
-    r = y - weighted_quantile(y, tau, plain)
-    return float(np.average(r * (tau - (r < 0)), weights=weights)) / (tau * (1.0 - tau))
-
-
-def _fixed(first: float, step_scale: str | None) -> StepRule:
-    return Fixed(first)
-
-
-def _line(first: float, step_scale: str | None) -> StepRule:
-    return Line()
-
-
-STEPS: dict[str, Any] = {"auto": _fixed, "fixed": _fixed, "line": _line}
-"""How a step evolves, by name: (first step, unit of the step) -> rule."""
+    tail = 0.1
+    while tail * len(y) > 1e-3:
+        middle = weighted_quantile(y, 1.0 - tail, weights) - weighted_quantile(y, tail, weights)
+        if middle > 0.0:
+            return middle
+        tail *= 0.5
+    return float(np.ptp(y))

@@ -1,9 +1,19 @@
 """Base learners: described, prepared once with the rows and weights, then one least-squares update per iteration."""
 
-from qreg_boost.boosting.learners.base import Learner, Predictors, PreparedLearner, Update
+from qreg_boost.boosting.learners.base import Learner, Memory, Predictors, PreparedLearner, Update
 from qreg_boost.boosting.learners.linear import Componentwise, Linear, LinearBlocks
 
 LEARNERS: dict[str, Learner] = {"linear": Linear(), "componentwise": Componentwise()}
 """Learners that have a name of their own; an option takes the name or an instance."""
 
-__all__ = ["LEARNERS", "Componentwise", "Learner", "Linear", "LinearBlocks", "Predictors", "PreparedLearner", "Update"]
+__all__ = [
+    "LEARNERS",
+    "Componentwise",
+    "Learner",
+    "Linear",
+    "LinearBlocks",
+    "Memory",
+    "Predictors",
+    "PreparedLearner",
+    "Update",
+]

@@ -32,6 +32,9 @@ class Update:
         What is added to every row.
     slopes : ndarray (k,)
         Slopes on the learner's k columns, each measured from its centre.
+    gradient : ndarray (k,)
+        X'Wu of the learner's columns about their centres; its product with slopes tells whether they point the same
+        way.
     fitted : ndarray (n,)
         Values on the training rows, in units of the negative gradient.
     """
@@ -39,7 +42,34 @@ class Update:
     learner: int
     level: float
     slopes: np.ndarray
+    gradient: np.ndarray
     fitted: np.ndarray
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What step rules remember of each of L learners; the arrays change as a run goes on.
+
+    Attributes
+    ----------
+    chosen, turns : ndarray (L,)
+        How often the learner was chosen, and how often it turned round.
+    last : ndarray (p + 1,)
+        Slopes of each column when its learner was last chosen, and at the end the level when the intercept's was.
+    """
+
+    chosen: np.ndarray
+    turns: np.ndarray
+    last: np.ndarray
+
+    @classmethod
+    def blank(cls, learners: int, columns: int) -> Memory:
+        """Return the memory of a run that has not begun."""
+        return cls(np.zeros(learners), np.zeros(learners), np.zeros(columns + 1))
+
+    def copy(self) -> Memory:
+        """Return a memory that further iterations do not change."""
+        return Memory(self.chosen.copy(), self.turns.copy(), self.last.copy())
 
 
 @dataclass(frozen=True)
@@ -89,8 +119,23 @@ class PreparedLearner(Protocol):
     def update(self, u: np.ndarray) -> Update:
         """Return the weighted least-squares fit to u (n,) of the best learner."""
 
+    def memory(self) -> Memory:
+        """Return the memory of a run that has not begun."""
+
+    def turned(self, update: Update, memory: Memory) -> bool:
+        """Return whether the update points against the last one of its learner."""
+
+    def remember(self, update: Update, memory: Memory) -> None:
+        """Note where the update points."""
+
     def path(
-        self, start: float, updates: Sequence[Update], gammas: Sequence[float], risks: Sequence[float], status: str
+        self,
+        start: float,
+        updates: Sequence[Update],
+        gammas: Sequence[float],
+        risks: Sequence[float],
+        status: str,
+        memory: Memory,
     ) -> BoostPath:
         """Return the record of a run: `updates` times `gammas`."""
 

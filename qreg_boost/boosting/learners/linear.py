@@ -14,7 +14,7 @@ import numpy as np
 
 from qreg_boost.base.checks import check_choice
 from qreg_boost.base.rank import independent_columns
-from qreg_boost.boosting.learners.base import TIE, Predictors, Update
+from qreg_boost.boosting.learners.base import TIE, Memory, Predictors, Update
 from qreg_boost.boosting.path import BoostPath
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class LinearBlocks:
         )
         block = chosen - self.intercept_learner
         if block < 0:
-            return Update(chosen, level, np.empty(0), np.full(len(u), level))
+            return Update(chosen, level, np.empty(0), np.empty(0), np.full(len(u), level))
         part = slice(self.blocks[block], self.blocks[block + 1])
         if part.stop - part.start == 1:
             slopes = c[part] * self.inverse[part]
@@ -113,10 +113,36 @@ class LinearBlocks:
             factor = self.block_factor(block)
             slopes = factor @ (factor.T @ c[part])
             fitted = level + (self.X[:, part] - self.centre[part]) @ slopes
-        return Update(chosen, level, slopes, fitted)
+        return Update(chosen, level, slopes, c[part], fitted)
+
+    def memory(self) -> Memory:
+        """Return the memory of a run that has not begun."""
+        return Memory.blank(len(self.names), self.X.shape[1])
+
+    def _place(self, update: Update) -> slice:
+        block = update.learner - self.intercept_learner
+        return slice(self.blocks[block], self.blocks[block + 1]) if block >= 0 else slice(-1, None)
+
+    def turned(self, update: Update, memory: Memory) -> bool:
+        """Return whether the update points against the last one of its learner.
+
+        c'b of the gradient now and the slopes then is the inner product of the two fits about their means.
+        """
+        last = memory.last[self._place(update)]
+        return bool((update.gradient if len(update.gradient) else np.array([update.level])) @ last < 0.0)
+
+    def remember(self, update: Update, memory: Memory) -> None:
+        """Note where the update points."""
+        memory.last[self._place(update)] = update.slopes if len(update.slopes) else update.level
 
     def path(
-        self, start: float, updates: Sequence[Update], gammas: Sequence[float], risks: Sequence[float], status: str
+        self,
+        start: float,
+        updates: Sequence[Update],
+        gammas: Sequence[float],
+        risks: Sequence[float],
+        status: str,
+        memory: Memory,
     ) -> BoostPath:
         """Return the record of a run of the general loop."""
         slopes = [gamma * update.slopes for gamma, update in zip(gammas, updates, strict=True)]
@@ -130,6 +156,7 @@ class LinearBlocks:
             levels=np.array([gamma * update.level for gamma, update in zip(gammas, updates, strict=True)]),
             slopes=np.concatenate(slopes) if slopes else np.empty(0),
             risks=np.array(risks),
+            memory=memory,
             status=status,
         )
 
