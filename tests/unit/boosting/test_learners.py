@@ -10,7 +10,7 @@ from qreg_boost.boosting.learners import Componentwise, Linear, LinearBlocks, Pr
 from tests.unit.boosting.cases import draw
 
 
-def predictors(X: np.ndarray, weights=None, sizes=None, intercept: bool = True, row_mean=None) -> Predictors:
+def predictors(X: np.ndarray, weights=None, sizes=None, intercept: bool = True, all_rows=None) -> Predictors:
     n, p = X.shape
     sizes = [1] * p if sizes is None else sizes
     return Predictors(
@@ -20,7 +20,7 @@ def predictors(X: np.ndarray, weights=None, sizes=None, intercept: bool = True, 
         terms=tuple(f"t{k + 1}" for k in range(len(sizes))),
         columns=tuple(f"x{j + 1}" for j in range(p)),
         intercept=intercept,
-        row_mean=row_mean,
+        all_rows=all_rows,
     )
 
 
@@ -78,10 +78,12 @@ def test_componentwise_takes_a_term_apart() -> None:
 
 
 def test_centre_at_the_plain_mean_of_all_rows() -> None:
+    """As mboost's glmboost has it, whose centring knows no weights."""
     y, X = draw(10, 2)
-    prepared = Componentwise(center="rows").prepare(predictors(X, np.arange(1.0, 11.0), row_mean=np.array([9.0, -9.0])))
-    assert prepared.centre.tolist() == [9.0, -9.0]
-    np.testing.assert_allclose(prepared.imbalance, np.arange(1.0, 11.0) @ (X - [9.0, -9.0]), rtol=1e-12)
+    w, everyone = np.arange(1.0, 11.0), np.vstack((X, X[:4] + 50.0))
+    prepared = Componentwise(center="rows").prepare(predictors(X, w, all_rows=everyone))
+    np.testing.assert_allclose(prepared.centre, everyone.mean(axis=0), rtol=1e-14)
+    np.testing.assert_allclose(prepared.imbalance, w @ (X - everyone.mean(axis=0)), rtol=1e-12)
 
 
 def test_centre_has_two_choices() -> None:

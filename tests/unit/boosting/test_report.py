@@ -130,11 +130,11 @@ def test_a_stop_at_the_bound_is_said() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, "0.1, unit-free"),
-        ({"nu": 0.05, "step_scale": "range"}, "0.05, of half the range"),
+        ({}, "0.1 adaptive, unit-free"),
+        ({"nu": 0.05, "step_scale": "range"}, "0.05, half-range"),
         ({"step_scale": None, "init": "median"}, "0.1, raw"),
         ({"step": "line"}, "exact line search"),
-        ({"step": "fixed"}, "0.1 fixed, unit-free"),
+        ({"step": "fixed"}, "0.1, unit-free"),
     ],
 )
 def test_steps_in_words(options: dict, said: str) -> None:
