@@ -49,7 +49,7 @@ def _left(fit: BoostResults) -> Iterator[Fact]:
     facts = fit.facts
     yield Fact("Formula", facts.formula) if facts.formula else Fact("Response", f"{facts.response} (arrays)")
     if fit.status != "complete":
-        yield Fact("Status", fit.status, fit.status.split(":")[0])
+        yield Fact("Status", _status(fit), fit.status.split(":")[0])
     yield Fact("Learner", facts.learner)
     yield Fact("Iterations", f"{fit.mstop} ({_how(fit)})", str(fit.mstop), "Iterations")
     yield Fact("Step", _step(fit))
@@ -73,6 +73,10 @@ def _right(fit: BoostResults, gap: str) -> Iterator[Fact]:
     yield Fact("Check loss (weighted sum)" if facts.weighted else "Check loss (sum)", loss, fit.risk, "Check loss")
     yield Fact("Pseudo R-squared (R1)", r1, r1, "R1")
     yield Fact("Above the exact optimum", gap, gap, "Above opt.")
+
+
+def _status(fit: BoostResults) -> str:
+    return f"stalled at iteration {fit.mstop}" if fit.status == "stalled" else fit.status
 
 
 def _how(fit: BoostResults) -> str:
@@ -241,7 +245,7 @@ def describe(fit: BoostResults) -> str:
         f"Start: {start if start.endswith('(given)') else f'{number(fit.start)} ({start})'}",
     ]
     if fit.status != "complete":
-        lines.append(f"Status: {fit.status}")
+        lines.append(f"Status: {_status(fit)}")
     chosen = f"{_count_chosen(fit)} of {len(_learners(fit))} {_kind(fit).lower()} chosen"
     lines += ["", f"Coefficients (start included; {chosen}):"]
     lines += named_vector([fit.params.index[k] for k in shown], numbers(values[shown]))
