@@ -54,7 +54,7 @@ def make_folds(folds: Any, k: int, usable: np.ndarray, rows: np.ndarray, rng: An
     """
     if isinstance(folds, str):
         check_choice(folds, "folds", KINDS)
-        drawn = _draw(folds, check_count(k, "k", 2 if folds == "kfold" else 1), usable, np.random.default_rng(rng))
+        drawn = _draw(folds, check_count(k, "k", 2 if folds == "kfold" else 1), usable, generator(rng))
     else:
         drawn = _given(folds, usable, rows)
     for j in range(drawn.train.shape[1]):
@@ -62,6 +62,20 @@ def make_folds(folds: Any, k: int, usable: np.ndarray, rows: np.ndarray, rng: An
             part = "training" if not drawn.train[:, j].any() else "held-out"
             raise InputError(f"Fold {j + 1} has no {part} rows with weight above 0; use fewer or other folds.")
     return drawn
+
+
+def generator(rng: Any) -> np.random.Generator:
+    """Return the generator of a seed, or the generator itself.
+
+    >>> int(generator(0).integers(10))
+    8
+    """
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"`rng` must be a seed (a whole number of at least 0), a numpy Generator or None; got {rng!r}."
+        ) from None
 
 
 def _draw(kind: str, k: int, usable: np.ndarray, rng: np.random.Generator) -> Folds:
@@ -84,7 +98,7 @@ def _draw(kind: str, k: int, usable: np.ndarray, rng: np.random.Generator) -> Fo
 def _given(folds: Any, usable: np.ndarray, rows: np.ndarray) -> Folds:
     n = len(usable)
     if hasattr(folds, "split"):
-        folds = list(folds.split(np.zeros((n, 1))))
+        folds, rows = list(folds.split(np.zeros((n, 1)))), np.arange(n)
     if isinstance(folds, Iterable) and not hasattr(folds, "shape"):
         folds = list(folds)
     if (
@@ -94,7 +108,7 @@ def _given(folds: Any, usable: np.ndarray, rows: np.ndarray) -> Folds:
         and len(folds[0]) == 2
         and np.ndim(folds[0][0]) == 1
     ):
-        return _from_pairs(folds, usable)
+        return _from_pairs(folds, usable, rows)
     array = np.asarray(folds)
     if array.ndim not in (1, 2) or array.dtype.kind not in "biufOSU":
         raise InputError(
@@ -118,16 +132,26 @@ def _given(folds: Any, usable: np.ndarray, rows: np.ndarray) -> Folds:
     return Folds(train, (train == 0) & usable[:, None], f"{train.shape[1]} given folds")
 
 
-def _from_pairs(pairs: Sequence[Any], usable: np.ndarray) -> Folds:
+def _from_pairs(pairs: Sequence[Any], usable: np.ndarray, rows: np.ndarray) -> Folds:
     n = len(usable)
     train, held = np.zeros((n, len(pairs))), np.zeros((n, len(pairs)), dtype=bool)
     for j, (in_fold, out) in enumerate(pairs):
-        try:
-            np.add.at(train[:, j], np.asarray(in_fold, dtype=np.intp), 1.0)
-            held[np.asarray(out, dtype=np.intp), j] = True
-        except IndexError:
-            raise InputError(f"Fold {j + 1} names a row beyond the {n} rows of the fit.") from None
+        np.add.at(train[:, j], _kept(in_fold, j, rows), 1.0)
+        held[_kept(out, j, rows), j] = True
     return Folds(train * usable[:, None], held & usable[:, None], f"{len(pairs)} given folds")
+
+
+def _kept(positions: Any, fold: int, rows: np.ndarray) -> np.ndarray:
+    """Return where positions in the caller's frame are among the kept rows; those of other rows are left out."""
+    given = np.asarray(positions)
+    if given.dtype.kind not in "iu" and len(given):
+        raise InputError(f"Fold {fold + 1} must be given by whole numbers, the positions of rows; got {given.dtype}.")
+    given = given.astype(np.intp)
+    n = len(rows)
+    if (given < 0).any() or (rows[-1] == n - 1 and (given >= n).any()):
+        raise InputError(f"Fold {fold + 1} names a row beyond the {n} rows of the fit: positions go from 0 to {n - 1}.")
+    at = np.minimum(np.searchsorted(rows, given), n - 1)
+    return at[rows[at] == given]
 
 
 def run_tasks(

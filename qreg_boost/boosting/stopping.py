@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import BoundWarning, check_choice, check_count
+from qreg_boost.base.checks import BoundWarning, InputError, check_choice, check_count
 from qreg_boost.base.resampling import Folds, make_folds, run_tasks
 
 RULES = ("min", "1se")
@@ -28,7 +29,7 @@ class CV:
     folds : {"kfold", "bootstrap", "subsampling"}, array, or splitter
         "kfold" leaves each row out once; "bootstrap" draws n rows with replacement and judges on those not drawn;
         "subsampling" draws half of them without replacement. Or folds of your own: an array (n, k) of training weights
-        (0 = held out), an array (n,) of fold labels, a list of (train, test) positions, or an object with a method
+        (0 = held out), an array (n,) of fold labels, a list of (train, test) row positions, or an object with a method
         ``split``.
     k : int
         Number of folds or replicates.
@@ -61,6 +62,8 @@ class CV:
         check_choice(self.rule, "rule", RULES)
         check_count(self.max, "max", 1)
         check_count(self.k, "k", 1)
+        if isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, Integral) or self.n_jobs == 0:
+            raise InputError(f"`n_jobs` must be a number of workers, -1 for one per processor; got {self.n_jobs!r}.")
 
 
 @dataclass(frozen=True)
