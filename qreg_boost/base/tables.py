@@ -126,17 +126,15 @@ class Summary:
     def as_latex(self) -> str:
         """Return the summary as LaTeX tabulars; they need the package booktabs."""
         wide, left, right = _split_facts(self)
-        lines = [r"\begin{center}", rf"\textbf{{{latex_escape(self.title)}}}\\[1ex]"]
+        blocks = [rf"\textbf{{{latex_escape(self.title)}}}"]
         if wide:
-            lines.append(_tabular([list(map(latex_escape, row)) for row in _wide_rows(wide, WIDTH - 13)], "ll"))
+            blocks.append(_tabular([list(map(latex_escape, row)) for row in _wide_rows(wide, WIDTH - 13)], "ll"))
         pairs = [_pair(fact) + _pair(other) for fact, other in zip_longest(left, right)]
         if pairs:
-            lines.append(_tabular([list(map(latex_escape, row)) for row in pairs], "lllr"))
-        for table in self.tables:
-            lines += [_table_latex(panel) for panel in _panels(table)]
-        lines.append(r"\end{center}")
-        lines += [latex_escape(note) + r"\par" for note in self._all_notes()]
-        return "\n".join(lines)
+            blocks.append(_tabular([list(map(latex_escape, row)) for row in pairs], "lllr"))
+        blocks += [_table_latex(panel) for table in self.tables for panel in _panels(table)]
+        notes = [latex_escape(note) + r"\par" for note in self._all_notes()]
+        return "\n".join([r"\begin{center}", "\\\\[1ex]\n".join(blocks), r"\end{center}", *notes])
 
     def __str__(self) -> str:
         return self.as_text()
@@ -307,7 +305,8 @@ def latex_escape(text: str) -> str:
     >>> print(latex_escape("a_b & 5 %"))
     a\_b \& 5 \%
     """
-    return "".join(_LATEX.get(character, character) for character in flat(text))
+    escaped = "".join(_LATEX.get(character, character) for character in flat(text))
+    return "{}" + escaped if escaped.startswith(("[", "*")) else escaped  # a row's end would take them for its own
 
 
 def _tabular(
@@ -323,7 +322,7 @@ def _tabular(
         for column, cell in enumerate(table[0]):
             cell.datatype = column
         table[0].dec_below = "header_dec_below"
-    return str(table.as_latex_tabular(center=False)) + r"\\[1ex]"
+    return str(table.as_latex_tabular(center=False))
 
 
 def _table_latex(table: Table) -> str:

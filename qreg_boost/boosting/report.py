@@ -72,7 +72,7 @@ def _right(fit: BoostResults, gap: str) -> Iterator[Fact]:
     loss = number(fit.risk)
     yield Fact("Check loss (weighted sum)" if facts.weighted else "Check loss (sum)", loss, fit.risk, "Check loss")
     yield Fact("Pseudo R-squared (R1)", r1, r1, "R1")
-    yield Fact("Above the exact optimum", gap, gap, "Above opt.")
+    yield Fact("Above the exact optimum", gap, gap, "Above optimum")
 
 
 def _status(fit: BoostResults) -> str:

@@ -65,6 +65,8 @@ def check_latex(text: str) -> None:
         rows = [line for line in body.split("\n") if line.endswith(r"\\")]
         assert rows
         assert {len(re.findall(r"(?<!\\)&", row)) + 1 for row in rows} == {len(columns)}
+        # after the end of the row above they would be read as its arguments
+        assert not any(row.lstrip().startswith(("[", "*")) for row in rows)
 
 
 def check_text(text: str) -> list[str]:
@@ -81,7 +83,7 @@ NAMES = {
     "long": ("Intercept", *(f"a_rather_long_name_of_a_column_number_{k}_of_many" for k in range(5))),
     "many": tuple(f"x{k}" for k in range(200)),
     "wide": ("切片", "収入の合計", "größe_é", "e\u0301te\u0301"),
-    "nasty": (NASTY, "line\nbreak", ""),
+    "nasty": (NASTY, "line\nbreak", "", "[T.b]", "* x"),
     "endless": ("x" * 500,),
 }
 
