@@ -123,10 +123,13 @@ def load(path: str | Path) -> Any:
     kind, meta, arrays = read(path)
     try:
         return _restore(kind, meta, arrays)
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
+    except FileFormatError as error:
+        raise FileFormatError(f"{str(path)!r} cannot be read. {error}") from None
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
+        reason = " ".join(str(error).split())
         raise FileFormatError(
-            f"{str(path)!r} is damaged (its content does not fit together: {error}). "
-            "Save the fit again with fit.save(path)."
+            f"{str(path)!r} is damaged (its content does not fit together: {reason}). Save the fit again with "
+            "fit.save(path)."
         ) from None
 
 
