@@ -9,7 +9,7 @@ import numpy as np
 
 from qreg_boost.boosting.learners.base import Memory, PreparedLearner, Update
 from qreg_boost.boosting.losses import Loss
-from qreg_boost.boosting.path import BoostPath
+from qreg_boost.boosting.path import BoostPath, stalled
 from qreg_boost.boosting.steps import StepRule
 
 Ticker = Callable[[int], None]
@@ -61,11 +61,10 @@ def boost(
         update = task.learner.update(loss.negative_gradient(y, f))
         step = task.step.at(update, task.learner, memory, loss, y, f, weights)
         if step.gamma == 0.0:
-            status = "stalled"
+            status = stalled(len(updates))
             break
         f += step.gamma * update.fitted
-        if step.row >= 0:
-            f[step.row] = y[step.row]
+        step.put_on_fit(y, f)
         updates.append(update)
         gammas.append(step.gamma)
         risks.append(loss.risk(y, f, weights))

@@ -26,15 +26,27 @@ class Loss(Protocol):
 
 
 FLAT = 1e-12
-"""A slope this small, relative to the sum of the absolute slopes of all rows, is rounding."""
+"""A slope this small, relative to the sum of the absolute slopes of all rows, is rounding; so is a residual this small,
+relative to the largest."""
 
 
 @dataclass(frozen=True)
 class LineStep:
-    """The step `gamma`, and the `row` that fixes it in an exact line search (its residual becomes 0; -1 if none)."""
+    """The step `gamma`; in an exact line search also the `row` that fixes it, and a distance that is rounding.
+
+    The row's residual becomes 0, and so do residuals not above `rounding`: else rounding decides the next gradient.
+    """
 
     gamma: float
-    row: int
+    row: int = -1
+    rounding: float = 0.0
+
+    def put_on_fit(self, y: np.ndarray, f: np.ndarray) -> None:
+        """Give the rows that the step put on the fit f (n,) a residual of exactly 0."""
+        if self.row >= 0:
+            f[self.row] = y[self.row]
+            near = np.abs(y - f) <= self.rounding
+            f[near] = y[near]
 
 
 def weighted_quantile(y: np.ndarray, tau: float, weights: np.ndarray | None = None) -> float:
@@ -103,9 +115,9 @@ class CheckLoss:
         ahead = np.flatnonzero(r * g > 0.0)
         flat = -FLAT * float(np.dot(weights, np.abs(g)))
         if slope >= flat or not len(ahead):
-            return LineStep(0.0, -1)
+            return LineStep(0.0)
         kinks = r[ahead] / g[ahead]
         order = np.argsort(kinks, kind="stable")
         slopes = slope + np.cumsum((weights[ahead] * np.abs(g[ahead]))[order])
         at = order[min(int(np.searchsorted(slopes, flat)), len(order) - 1)]
-        return LineStep(float(kinks[at]), int(ahead[at]))
+        return LineStep(float(kinks[at]), int(ahead[at]), FLAT * float(np.abs(r).max()))

@@ -12,6 +12,7 @@ import pandas as pd
 
 from qreg_boost.base.checks import InputError, nearest
 from qreg_boost.base.design import Design, Encoder, Term
+from qreg_boost.base.rank import independent_columns
 from qreg_boost.boosting.facts import BoostFacts
 from qreg_boost.boosting.learners import LinearBlocks, Predictors
 from qreg_boost.boosting.loop import Task, boost
@@ -232,14 +233,14 @@ class QBR:
         used = self.weights > 0
         plain = None if design.weights is None else self.weights[used]
         y = self.target[used]
-        best_constant = weighted_quantile(y, settings.tau, plain)
+        constant = weighted_quantile(y, settings.tau, plain) if _spans_constant(design) else 0.0
         return BoostFacts.of(
             design,
             call=self.call,
             settings=settings,
             how=how,
             gamma=self._task.step.first,
-            null_loss=CheckLoss(settings.tau).risk(y, np.full(len(y), best_constant), self.weights[used]),
+            null_loss=CheckLoss(settings.tau).risk(y, np.full(len(y), constant), self.weights[used]),
         )
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -306,6 +307,13 @@ def _plain_index(index: pd.Index) -> np.ndarray:
     """Return row labels as an array that a file can hold: numbers and dates as they are, all else as text."""
     values = index.to_numpy()
     return values if values.dtype.kind in "biufmM" else np.array([str(label) for label in index], dtype=str)
+
+
+def _spans_constant(design: Design) -> bool:
+    if design.intercept:
+        return True
+    ones = np.ones(len(design.y))
+    return design.X.shape[1] not in independent_columns(np.column_stack((design.X, ones)), weights=design.weights)
 
 
 def _start_alone(task: Task, status: str) -> BoostPath:

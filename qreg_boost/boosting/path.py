@@ -11,6 +11,15 @@ from qreg_boost.boosting.learners.base import Memory
 from qreg_boost.boosting.losses import Loss
 
 
+def stalled(m: int) -> str:
+    """Return the status of a run whose step became 0 at iteration m.
+
+    >>> stalled(7)
+    'stalled at iteration 7'
+    """
+    return f"stalled at iteration {m}"
+
+
 @dataclass(frozen=True)
 class BoostPath:
     """A run of linear learners; M iterations, p columns.
@@ -147,5 +156,5 @@ class BoostPath:
             slopes=np.concatenate((self.slopes, tail.slopes)),
             risks=np.concatenate((self.risks, tail.risks[1:])),
             memory=tail.memory,
-            status=tail.status,
+            status=stalled(self.length + tail.length) if tail.status == stalled(tail.length) else tail.status,
         )

@@ -14,7 +14,7 @@ from qreg_boost.base.checks import ConvergenceWarning, InputError, NotDefinedErr
 from qreg_boost.base.results import Results
 from qreg_boost.boosting import tables
 from qreg_boost.boosting.facts import BoostFacts
-from qreg_boost.boosting.path import BoostPath
+from qreg_boost.boosting.path import BoostPath, stalled
 from qreg_boost.boosting.stopping import CV, CVResult
 
 if TYPE_CHECKING:
@@ -57,13 +57,8 @@ class BoostResults(Results):
         self.chosen = chosen
         self._model = model
         self._shared = {} if shared is None else shared
-        if path.status == "stalled" and mstop == path.length:
-            warnings.warn(
-                f"The line search stalled at iteration {mstop}: no step along the chosen learner lowers the check loss "
-                f'from {self.risk:.6g}. step="fixed" goes on from there.',
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        if path.status == stalled(path.length) and mstop == path.length:
+            warnings.warn(_stall(facts, path), ConvergenceWarning, stacklevel=4)
 
     # -- what it is
     # ------------------------------------------------------------------------------------------------------------
@@ -370,3 +365,10 @@ class BoostResults(Results):
         from qreg_boost.r.compare import compare
 
         return compare(self)
+
+
+def _stall(facts: BoostFacts, path: BoostPath) -> str:
+    reached = f"The run {path.status}, with a check loss of {path.risks[-1]:.6g}: "
+    if facts.step == "line":
+        return reached + 'no step along the chosen learner lowers it. step="fixed" goes on from there.'
+    return reached + "the response does not vary, so a step in units of its spread has length 0. Use step_scale=None."

@@ -12,14 +12,15 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from qreg_boost.boosting.learners.base import TIE, Memory
+from qreg_boost.boosting.learners.base import NIL, TIE, Memory
 from qreg_boost.boosting.learners.linear import LinearBlocks
 from qreg_boost.boosting.loop import Task, Ticker
-from qreg_boost.boosting.losses import FLAT, CheckLoss
+from qreg_boost.boosting.losses import CheckLoss
 from qreg_boost.boosting.moments import read_only
-from qreg_boost.boosting.path import BoostPath
+from qreg_boost.boosting.path import BoostPath, stalled
 from qreg_boost.boosting.sleep import N_AWAKE, SLEEPING, SMALL, all_awake, is_over, note, settle, wake
-from qreg_boost.boosting.steps import ADAPTIVE, LINE, Adaptive, StepRule
+from qreg_boost.boosting.stepping import adaptive_step, compiled_step, line_step, note_risk, put_on_fit
+from qreg_boost.boosting.steps import ADAPTIVE, LINE
 
 CHUNK = 4096
 """Iterations between two returns to Python."""
@@ -72,18 +73,6 @@ class Fit(NamedTuple):
 WEIGHT_BELOW, RISK, RISK_SUMMED, FLIPS = range(4)
 
 
-class Step(NamedTuple):
-    """The step rule: its kind and numbers, and the arrays of `Memory`."""
-
-    kind: int
-    first: float
-    longest: float
-    guard: float
-    chosen: np.ndarray
-    turns: np.ndarray
-    last: np.ndarray
-
-
 class Record(NamedTuple):
     """What a chunk writes: per iteration the learner, level and risk; slopes one after the other."""
 
@@ -106,7 +95,7 @@ def boost_check(
         read_only(task.y), read_only(task.weights), float(task.weights.sum()), read_only(blocks.X), loss.tau,
         np.empty((p, n)), np.zeros(p, np.bool_),
     )  # fmt: skip
-    step = Step(task.step.kind, *_step_numbers(task.step), memory.chosen, memory.turns, memory.last)
+    step = compiled_step(task.step, memory)
     basis = Basis(
         blocks.blocks, blocks.centre, blocks.spread, blocks.inverse, blocks.factor, blocks.factor_at, blocks.allowed,
         blocks.imbalance, bool((sizes == 1).all()), blocks.moves_level, blocks.intercept_learner,
@@ -127,7 +116,7 @@ def boost_check(
         )
         done += ran
         if ran < chunk:
-            status = "stalled"
+            status = stalled(done)
         if tick is not None:
             tick(ran)
     selected, levels, slopes, risks = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -144,12 +133,6 @@ def boost_check(
         memory=memory,
         status=status,
     )
-
-
-def _step_numbers(rule: StepRule) -> tuple[float, float, float]:
-    if isinstance(rule, Adaptive):
-        return rule.first, rule.longest, rule.guard
-    return (0.0 if rule.first is None else rule.first), 1.0, np.inf
 
 
 @njit(cache=True, nogil=True)
@@ -206,13 +189,16 @@ def _block_scores(c, basis, scores):
 
 
 @njit(cache=True, nogil=True)
-def _choose(c, sum_u, total, basis, scores):
+def _choose(c, sum_u, sum_u2, total, basis, scores):
     # the block that reduces the squared error most, the first of equals; -1 is the intercept's learner
     best = _single_scores(c, basis.inverse, scores) if basis.single else _block_scores(c, basis, scores)
-    if basis.intercept_learner:
-        own = sum_u * sum_u / total
-        if own >= best * (1.0 - TIE):
-            return -1
+    own = sum_u * sum_u / total if basis.intercept_learner else -1.0
+    if max(best, own) <= NIL * sum_u2:
+        c[:] = 0.0
+        scores[:] = 0.0
+        best, own = 0.0, min(own, 0.0)
+    if basis.intercept_learner and own >= best * (1.0 - TIE):
+        return -1
     cut = best * (1.0 - TIE)
     block = 0
     while not (basis.allowed[block] and scores[block] >= cut):
@@ -323,46 +309,6 @@ def _add_rows(which, count, signed, X, centre, c):
 
 
 @njit(cache=True, nogil=True)
-def _line_step(y, f, g, weights, tau):
-    # CheckLoss.line_search, compiled
-    slope, size = 0.0, 0.0
-    ahead = np.empty(len(y), np.int64)
-    count = 0
-    for i in range(len(y)):
-        r = y[i] - f[i]
-        below = r < 0.0 or (r == 0.0 and g[i] > 0.0)
-        slope -= weights[i] * g[i] * (tau - below)
-        size += weights[i] * abs(g[i])
-        ahead[count] = i
-        count += r * g[i] > 0.0
-    if slope >= -FLAT * size or count == 0:
-        return 0.0, -1
-    kinks = np.empty(count)
-    for k in range(count):
-        kinks[k] = (y[ahead[k]] - f[ahead[k]]) / g[ahead[k]]
-    order = np.argsort(kinks, kind="mergesort")
-    for k in order:
-        slope += weights[ahead[k]] * abs(g[ahead[k]])
-        if slope >= -FLAT * size:
-            return kinks[k], ahead[k]
-    return kinks[order[-1]], ahead[order[-1]]
-
-
-@njit(cache=True, nogil=True)
-def _adaptive_step(step, learner, first, slopes, level, c):
-    # steps.Adaptive.at, compiled
-    along = level * step.last[-1] if len(slopes) == 0 else 0.0
-    for k in range(len(slopes)):
-        along += c[first + k] * step.last[first + k]
-        step.last[first + k] = slopes[k]
-    if len(slopes) == 0:
-        step.last[-1] = level
-    step.chosen[learner] += 1.0
-    step.turns[learner] += along < 0.0
-    return step.first * min(step.chosen[learner], step.longest) / np.sqrt(1.0 + step.turns[learner])
-
-
-@njit(cache=True, nogil=True)
 def _cache_columns(first, last, rows, centre):
     for j in range(first, last):
         if not rows.cached[j]:
@@ -382,7 +328,8 @@ def _run(rows, basis, fit, step, record):
     used = 0
     for m in range(len(record.selected)):
         sum_u = rows.tau * rows.total - sums[WEIGHT_BELOW]
-        block = _choose(fit.c, sum_u, rows.total, basis, scores)
+        sum_u2 = rows.tau**2 * rows.total + (1.0 - 2.0 * rows.tau) * sums[WEIGHT_BELOW]
+        block = _choose(fit.c, sum_u, sum_u2, rows.total, basis, scores)
         level = sum_u / rows.total if basis.moves_level or block < 0 else 0.0
         first, last = 0, 0
         if block >= 0:
@@ -391,16 +338,16 @@ def _run(rows, basis, fit, step, record):
             _cache_columns(first, last, rows, basis.centre)
         columns, slopes = rows.columns[first:last], b[: last - first]
 
-        learner, row = block + basis.intercept_learner, -1
+        learner, row, rounding = block + basis.intercept_learner, -1, 0.0
         if step.kind == LINE:
             _direction(level, slopes, columns, g)
-            gamma, row = _line_step(y, f, g, rows.weights, rows.tau)
-            if gamma == 0.0:
-                return m, used
+            gamma, row, rounding = line_step(y, f, g, rows.weights, rows.tau)
         elif step.kind == ADAPTIVE:
-            gamma = _adaptive_step(step, learner, first, slopes, level, fit.c)
+            gamma = adaptive_step(step, learner, first, slopes, level, fit.c)
         else:
             gamma = step.first
+        if gamma == 0.0:
+            return m, used
 
         steepness = level * sum_u
         for k in range(len(slopes)):
@@ -424,15 +371,15 @@ def _run(rows, basis, fit, step, record):
         else:
             flips = _advance(y, f, sign, gamma, level, slopes, columns, which)
             if row >= 0:
-                f[row] = y[row]
+                put_on_fit(row, rounding, y, f)
         if row >= 0 or (asleep and over):
             flips = _advance(y, f, sign, 0.0, 0.0, slopes[:0], columns[:0], which)
         _flip(which, flips, rows, basis.centre, fit, signed)
         if stale and (over or not asleep):
             _sum_up(rows, basis, fit)
         record.risks[m] = sums[RISK]
-        if step.kind == ADAPTIVE and sums[RISK] > (1.0 + step.guard) * before:
-            step.turns[learner] = 2.0 * step.turns[learner] + 1.0
+        if step.kind == ADAPTIVE:
+            note_risk(step, learner, before, sums[RISK])
         if may_sleep and over:
             settle(y, f, rows.X, basis.centre, basis.spread, sleep)
     return len(record.selected), used

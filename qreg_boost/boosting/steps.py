@@ -59,7 +59,7 @@ class Fixed:
         weights: np.ndarray,
     ) -> LineStep:
         """Return the fixed step."""
-        return LineStep(self.first, -1)
+        return LineStep(self.first)
 
     def after(self, update: Update, before: float, after: float, memory: Memory) -> None:
         """Take no note."""
@@ -121,7 +121,7 @@ class Adaptive:
         memory.chosen[j] += 1.0
         memory.turns[j] += learner.turned(update, memory)
         learner.remember(update, memory)
-        return LineStep(self.first * min(memory.chosen[j], self.longest) / np.sqrt(1.0 + memory.turns[j]), -1)
+        return LineStep(self.first * min(memory.chosen[j], self.longest) / np.sqrt(1.0 + memory.turns[j]))
 
     def after(self, update: Update, before: float, after: float, memory: Memory) -> None:
         """Count the learner's turns twice, plus one, if the risk rose too much."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import BoundWarning, InputError, check_choice, check_count
+from qreg_boost.base.checks import BoundWarning, InputError, check_choice, check_count, warn
 from qreg_boost.base.resampling import Folds, make_folds, run_tasks
 
 RULES = ("min", "1se")
@@ -152,9 +151,8 @@ def cross_validate(
     table.columns = pd.RangeIndex(cv.max + 1, name="iteration")
     result = CVResult(table, cv.rule, folds.kind)
     if result.mstop_min == cv.max:
-        warnings.warn(
+        warn(
             f"The best stop is the last iteration tried, {cv.max}: the loss was still falling. Try a larger `max`.",
             BoundWarning,
-            stacklevel=3,
         )
     return result

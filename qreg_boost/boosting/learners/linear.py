@@ -14,7 +14,7 @@ import numpy as np
 
 from qreg_boost.base.checks import check_choice
 from qreg_boost.base.rank import independent_columns
-from qreg_boost.boosting.learners.base import TIE, Memory, Predictors, Update
+from qreg_boost.boosting.learners.base import NIL, TIE, Memory, Predictors, Update
 from qreg_boost.boosting.path import BoostPath
 
 if TYPE_CHECKING:
@@ -98,7 +98,11 @@ class LinearBlocks:
         total = float(wu.sum())
         c = (self.X - self.centre).T @ wu
         scores = self.scores(total, c)
-        chosen = int(np.argmax(scores >= scores.max() * (1.0 - TIE)))
+        best = scores.max()
+        if best <= NIL * float(wu @ u):
+            c = np.zeros_like(c)
+            scores, best = np.minimum(scores, 0.0), 0.0
+        chosen = int(np.argmax(scores >= best * (1.0 - TIE)))
         level = (
             total / float(self.weights.sum()) if self.moves_level or (self.intercept_learner and chosen == 0) else 0.0
         )
