@@ -7,6 +7,7 @@ here: every command calls `qreg_boost.api` and prints what comes back.
 from __future__ import annotations
 
 import argparse
+import inspect
 import os
 import sys
 import warnings
@@ -345,7 +346,7 @@ def _cv_arguments(add: Callable[..., Any]) -> None:
 
 def _compare_arguments(add: Callable[..., Any]) -> None:
     _model_arguments(add)
-    add("--mstop", default="100", metavar="N|cv", help="iterations; cv: by 10-fold cross-validation (default: 100)")
+    _option(add, "mstop", "iterations; cv: by 10-fold cross-validation", metavar="N|cv")
 
 
 def _datasets_arguments(add: Callable[..., Any]) -> None:
@@ -357,15 +358,22 @@ def _model_arguments(add: Callable[..., Any]) -> None:
     add("data", metavar="DATA", help=DATA_HELP)
     add("formula", metavar="FORMULA", help="such as 'y ~ x1 + C(g)', or 'y ~ .' for all columns")
     add("--tau", default="0.5", metavar="TAU[,TAU...]", help="quantile levels (default: %(default)s)")
-    add("--learner", default="linear", help="linear: by term; componentwise: by column (default: %(default)s)")
-    add("--nu", type=float, default=0.1, help="length of a step (default: %(default)s)")
-    add("--step", default="auto", help="auto, fixed or line (default: %(default)s)")
-    add("--init", default="quantile", help="start: quantile, median or a number (default: %(default)s)")
-    add("--step-scale", default="auto", help="unit of a step: auto, range, none (raw, as mboost; default: %(default)s)")
+    _option(add, "learner", "linear: by term; componentwise: by column")
+    _option(add, "nu", "length of a step", type=float)
+    _option(add, "step", "how the step evolves: see the docstring of qreg_boost.qbr")
+    _option(add, "init", "start: quantile, median or a number")
+    _option(add, "step_scale", "unit of a step: auto, range, or none for raw steps as in mboost")
     add("--weights", metavar="COLUMN", help="column of weights")
     add("--offset", metavar="COLUMN", help="column added to the fit")
     add("--subset", metavar="EXPR", help="rows to use, such as 'income < 2000'")
-    add("--missing", default="drop", help="drop rows in which something is missing, or raise (default: %(default)s)")
+    _option(add, "missing", "drop rows in which something is missing, or raise")
+
+
+def _option(add: Callable[..., Any], name: str, text: str, **more: Any) -> None:
+    """Add an option of `api.qbr`, with its default there."""
+    default = inspect.signature(api.qbr).parameters[name].default
+    shown = "" if default is None else " (default: %(default)s)"
+    add(f"--{name.replace('_', '-')}", default=default, help=f"{text}{shown}", **more)
 
 
 _COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[..., None], str, str]] = {
