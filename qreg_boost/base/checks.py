@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import difflib
 import math
+import sys
+import warnings
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -45,6 +47,15 @@ class BoundWarning(UserWarning):
 
 class CrossingWarning(UserWarning):
     """Predicted quantiles that cross."""
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the nearest line outside this package: the one that the caller can change."""
+    own = __name__.partition(".")[0]
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == own:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

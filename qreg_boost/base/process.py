@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import CrossingWarning, InputError
+from qreg_boost.base.checks import CrossingWarning, InputError, warn
 from qreg_boost.base.results import Results
 
 
@@ -141,10 +140,9 @@ class QuantileProcess(Results):
         if not crossing:
             return table
         if not rearrange:
-            warnings.warn(
+            warn(
                 f"The quantiles of {crossing} of {len(table)} rows cross; rearrange=True sorts them within each row.",
                 CrossingWarning,
-                stacklevel=2,
             )
             return table
         order = np.argsort(np.asarray(self.taus, dtype=float), kind="stable")
