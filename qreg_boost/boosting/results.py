@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import ConvergenceWarning, InputError, NotDefinedError, check_count
+from qreg_boost.base.checks import ConvergenceWarning, InputError, NotDefinedError, check_count, warn
 from qreg_boost.base.results import Results
 from qreg_boost.boosting import tables
 from qreg_boost.boosting.facts import BoostFacts
@@ -58,7 +57,7 @@ class BoostResults(Results):
         self._model = model
         self._shared = {} if shared is None else shared
         if path.status == stalled(path.length) and mstop == path.length:
-            warnings.warn(_stall(facts, path), ConvergenceWarning, stacklevel=4)
+            warn(_stall(facts, path), ConvergenceWarning)
 
     # -- what it is
     # ------------------------------------------------------------------------------------------------------------

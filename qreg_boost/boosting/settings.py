@@ -36,8 +36,9 @@ class Settings:
         put(self, "mstop", _check_mstop(self.mstop))
         put(self, "nu", check_positive(self.nu, "nu", advice=" It is the length of a step; 0.1 is usual."))
         check_choice(self.step, "step", ("auto", *STEPS))
-        if self.step_scale is not None:
-            check_choice(self.step_scale, "step_scale", ("auto", "range"))
+        if self.step_scale not in (None, "auto", "range"):
+            hint = nearest(str(self.step_scale), ("auto", "range"))
+            raise InputError(f"`step_scale` must be 'auto', 'range' or None; got {self.step_scale!r}.{hint}")
         if isinstance(self.init, str):
             check_choice(self.init, "init", INITS)
         elif isinstance(self.init, bool) or not np.isscalar(self.init) or not np.isfinite(self.init):

@@ -10,13 +10,20 @@ Koenker, R. (2005). Quantile Regression. Cambridge University Press.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from qreg_boost.base.checks import ConvergenceWarning, InputError, check_count, check_finite, check_tau, check_weights
+from qreg_boost.base.checks import (
+    ConvergenceWarning,
+    InputError,
+    check_count,
+    check_finite,
+    check_tau,
+    check_weights,
+    warn,
+)
 from qreg_boost.base.rank import column_basis
 from qreg_boost.quantreg.frisch_newton import Iterate
 from qreg_boost.quantreg.solution import Solution, Status, check_loss
@@ -98,7 +105,7 @@ def interior_point(
     gap = outcome.gap if loss > 0 else 0.0
     if not outcome.status.optimal:
         message = f"Quantile regression at tau={tau:g}: {outcome.status.value} Gap reached: {gap:.3g}."
-        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        warn(message, ConvergenceWarning)
     dropped = np.setdiff1d(np.arange(p), problem.columns)
     basis = rows[outcome.basis]
     return Solution(coef, loss, gap, outcome.iterations, outcome.status, dropped, a, basis, outcome.unique)

@@ -8,8 +8,6 @@ done, and every error raised, before the first R object is made.
 from __future__ import annotations
 
 import datetime
-import sys
-import warnings
 import zoneinfo
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,7 +17,7 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from qreg_boost.base.checks import InputError
+from qreg_boost.base.checks import InputError, warn
 
 NA_REAL_BITS = np.uint64(0x7FF00000000007A2)
 NA_INTEGER = np.int32(-(2**31))
@@ -30,14 +28,6 @@ _UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 class RWarning(UserWarning):
     """A warning that R gave, or one about what R cannot hold."""
-
-
-def warn(text: str) -> None:
-    """Give an `RWarning` that points at the first line outside of this package."""
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith("qreg_boost."):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(text, RWarning, stacklevel=level)
 
 
 @dataclass(frozen=True)
@@ -167,7 +157,7 @@ def _encode_integer(series: pd.Series, name: str) -> RVector:
     if extent <= _LARGEST:
         return RVector("integer", _fill(series, missing, NA_INTEGER, np.int64).astype(np.int32))
     if extent > 2**53:
-        warn(f"Column {name!r} holds whole numbers beyond 2^53, which R's numbers hold only rounded.")
+        warn(f"Column {name!r} holds whole numbers beyond 2^53, which R's numbers hold only rounded.", RWarning)
     return RVector("double", as_double(_fill(series, missing, np.nan, np.float64), missing))
 
 

@@ -26,9 +26,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import InputError
+from qreg_boost.base.checks import InputError, warn
 from qreg_boost.r import installation
-from qreg_boost.r.convert import RFrame, RVector, RWarning, as_double, encode, encode_frame, warn
+from qreg_boost.r.convert import RFrame, RVector, RWarning, as_double, encode, encode_frame
 from qreg_boost.r.vectors import make, read
 
 _OPTIONS = ("qreg_boost", "--quiet", "--no-save", "--no-restore")
@@ -166,7 +166,7 @@ def evaluate(code: str, hold: Sequence[str] = (), **values: Any) -> Any:
     """
     outcome = run(code, hold, **values)
     for text in outcome.warnings:
-        warn(f"R: {text}")
+        warn(f"R: {text}", RWarning)
     if outcome.error is not None:
         raise RError(f"R stopped: {outcome.error}")
     return outcome.value

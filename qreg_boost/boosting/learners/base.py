@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 TIE = 1e-10
 """Scores (reductions of squared error) this close, relative to the best, count as equal."""
 NIL = 1e-22
-"""A best score this small, relative to the sum of squares of the negative gradient, is rounding: no learner explains."""
+"""A best score this small, relative to the sum of squares of the negative gradient, is rounding: none explains any."""
 
 
 @dataclass(frozen=True)
