@@ -360,7 +360,7 @@ def _model_arguments(add: Callable[..., Any]) -> None:
     add("--tau", default="0.5", metavar="TAU[,TAU...]", help="quantile levels (default: %(default)s)")
     _option(add, "learner", "linear: by term; componentwise: by column")
     _option(add, "nu", "length of a step", type=float)
-    _option(add, "step", "how the step evolves: see the docstring of qreg_boost.qbr")
+    _option(add, "step", "adaptive, fixed, line, or auto: adaptive if unit-free, else fixed")
     _option(add, "init", "start: quantile, median or a number")
     _option(add, "step_scale", "unit of a step: auto, range, or none for raw steps as in mboost")
     add("--weights", metavar="COLUMN", help="column of weights")
