@@ -167,7 +167,7 @@ def run_tasks(
     [2, 4]
     """
     from joblib import Parallel, delayed
-    from tqdm.auto import tqdm
+    from tqdm import tqdm
 
     # threads: the compiled loops release the interpreter, and nothing is copied
     results = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(

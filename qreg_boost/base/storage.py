@@ -87,7 +87,7 @@ def _check_page(page: Any, path: Path) -> None:
     if version > VERSION:
         raise FileFormatError(
             f"{str(path)!r} was written by a newer qreg_boost (file version {version}; this one reads up to "
-            f"{VERSION}). Upgrade with: pip install --upgrade qreg_boost"
+            f"{VERSION}). Upgrade qreg_boost."
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import InputError, nearest
+from qreg_boost.base.checks import InputError, listed, nearest
 from qreg_boost.base.design import Design, Encoder, Term
 from qreg_boost.base.rank import independent_columns
 from qreg_boost.boosting.facts import BoostFacts
@@ -106,6 +106,8 @@ class QBR:
         self.tau = list(tau) if several else tau
         if several and not self.tau:
             raise InputError("`tau` is an empty list; give at least one quantile level between 0 and 1.")
+        if several and len(set(self.tau)) < len(self.tau):
+            raise InputError(f"`tau` names a quantile level twice: {listed(self.tau)}.")
         self.call = call
         self._options = dict(options)
         self.settings = tuple(Settings(tau=one, **options) for one in (self.tau if several else [tau]))
@@ -323,7 +325,7 @@ def _start_alone(task: Task, status: str) -> BoostPath:
 
 @contextmanager
 def _bar(total: int, shown: bool) -> Iterator[Any]:
-    from tqdm.auto import tqdm
+    from tqdm import tqdm
 
     with tqdm(total=total, desc="boosting", unit="it", delay=2.0, disable=not shown, leave=False) as bar:
         yield bar

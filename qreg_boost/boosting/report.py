@@ -193,7 +193,7 @@ def _table_notes(fit: BoostResults, hidden: int) -> Iterator[str]:
 
 def _notes(fit: BoostResults, about_gap: str) -> Iterator[str]:
     if fit.mstop:
-        yield "Coefficients of a boosted fit are shrunk and carry no standard errors."
+        yield "Coefficients of a boosted fit depend on its stop and carry no standard errors."
     if fit.facts.how != "fixed":
         yield from _choice(fit)
     if not fit.facts.intercept:

@@ -41,7 +41,7 @@ def axes(ax: Any = None) -> Any:
         from matplotlib import pyplot
     except ImportError:
         raise MissingDependencyError(
-            'Plots need matplotlib, which is not installed: pip install "qreg_boost[plots]". '
+            "Plots need matplotlib, which is not installed: pip install matplotlib. "
             "The numbers are in coef_path(), risk_path, importance and cv().risk."
         ) from None
     if ax is None:

@@ -1,7 +1,7 @@
 """A fit beside what R finds on the same columns.
 
 R gets the columns of the design rather than a formula, so that nothing rests on reading a formula twice. Two questions
-are kept apart: how far the boosted fit is from the optimum (a boosted fit is shrunk and stopped, so it is expected to
+are kept apart: how far the boosted fit is from the optimum (a boosted fit is stopped on its way, so it is expected to
 differ), and whether this package's exact solver and `rq` agree on the same problem (they must).
 """
 
@@ -24,7 +24,7 @@ _IN_MBOOST = {"linear": "mboost's bols", "componentwise": "mboost's glmboost"}
 _COLUMNS = ["term", "python", "r", "difference", "note"]
 _CHECKS = "Exact solver of this package beside rq, on the same columns:"
 _LOSS = "check loss (sum)"
-_EXPECTED = "expected: shrunk and stopped"
+_EXPECTED = "expected: stopped on its way"
 # Beyond this many entries of the design rq's simplex is slow; its interior point is exact to about 1e-6 relative.
 _SIMPLEX_MOST = 500_000
 _RQ = """
@@ -281,7 +281,7 @@ def _notes(problem: _Problem, fit: Any, gap: float, unique: bool, agrees: bool, 
     several = "The optimum is not unique: several coefficients reach it, so only losses are compared."
     aliased = f"Left out of rq as linear combinations of the columns before: {', '.join(problem.aliased)}."
     notes = {
-        f"{loss} Its coefficients are expected to differ from rq's: a boosted fit is shrunk and stopped.": True,
+        f"{loss} Its coefficients are expected to differ from rq's: a boosted fit is stopped on its way.": True,
         f"The exact solver of this package and rq {agree}.": True,
         several: not unique,
         aliased: bool(problem.aliased),

@@ -123,8 +123,8 @@ def rpy2_version() -> str:
         return importlib.metadata.version("rpy2")
     except importlib.metadata.PackageNotFoundError:
         raise MissingDependencyError(
-            'rpy2, the bridge to R, is not installed. Install it: pip install "qreg_boost[r]"'
-            ' (with an R older than 4.5 also: pip install "rpy2>=3.5.17,<3.6").'
+            'rpy2, the bridge to R, is not installed. Install it: pip install "rpy2>=3.5.17"'
+            ' (with an R older than 4.5: pip install "rpy2>=3.5.17,<3.6").'
         ) from None
 
 

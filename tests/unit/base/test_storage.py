@@ -118,7 +118,7 @@ def test_a_zip_with_another_page(page: str, tmp_path) -> None:
 def test_a_future_version(saved, tmp_path) -> None:
     content = rewritten(saved, lambda page: page.update(version=storage.VERSION + 1))
     text = refused(content, tmp_path)
-    assert f"newer qreg_boost (file version {storage.VERSION + 1}" in text and "pip install --upgrade" in text
+    assert f"newer qreg_boost (file version {storage.VERSION + 1}" in text and "Upgrade qreg_boost" in text
 
 
 @pytest.mark.parametrize("version", [0, -1, None, "1", 1.5])

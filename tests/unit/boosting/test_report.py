@@ -155,7 +155,7 @@ def test_starts_in_words(init: object, said: str) -> None:
 def test_no_iterations() -> None:
     text = str(qb.qbr("y ~ x1", frame(), mstop=0).summary())
     assert "no iteration was made, the fit is its start." in text
-    assert "shrunk" not in text
+    assert "depend on its stop" not in text
     assert row(text, "x1") == ["0", "never"]
 
 

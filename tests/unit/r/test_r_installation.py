@@ -66,7 +66,7 @@ def test_no_r_on_the_machine(machine):
 
 def test_no_rpy2(machine):
     machine.r()
-    with pytest.raises(MissingDependencyError, match=r'rpy2.*is not installed.*pip install "qreg_boost\[r\]"'):
+    with pytest.raises(MissingDependencyError, match=r'rpy2.*is not installed.*pip install "rpy2>=3.5.17"'):
         session.start()
 
 
