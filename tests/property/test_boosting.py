@@ -1,9 +1,10 @@
 """What must hold for any data with a continuous response.
 
-Tolerances: two fits that should agree add the same numbers in another order or in other units, with relative rounding 1e-16 per addition. As long
-as no residual lies within that rounding of 0, which for a continuous response has probability about 1e-12 per row and iteration, all
-selections agree and the fits differ by 1e-16 times the number of iterations, or, where y was moved by 1000 of its spreads, by the
-1e-13 of itself that moving y has cost. 1e-9 of the range of the fit is what the design promises.
+Tolerances: two fits that should agree add the same numbers in another order or in other units, with relative rounding
+1e-16 per addition. As long as no residual lies within that rounding of 0, which for a continuous response has
+probability about 1e-12 per row and iteration, all selections agree and the fits differ by 1e-16 times the number of
+iterations, or, where y was moved by 1000 of its spreads, by the 1e-13 of itself that moving y has cost. 1e-9 of the
+range of the fit is what the design promises.
 
 Examples are drawn from fixed seeds: a failure is the same on every machine.
 """
@@ -119,7 +120,15 @@ def test_both_loops(seed, size, tau, options) -> None:
 
 
 @settings(max_examples=8, derandomize=True, deadline=None)
-@given(seeds, st.integers(2000, 4000), st.integers(1, 8), taus, st.sampled_from(sorted(LEARNERS)), st.booleans(), st.booleans())
+@given(
+    seeds,
+    st.integers(2000, 4000),
+    st.integers(1, 8),
+    taus,
+    st.sampled_from(sorted(LEARNERS)),
+    st.booleans(),
+    st.booleans(),
+)
 def test_both_loops_where_rows_sleep(seed, n, p, tau, learner, weighted, heavy) -> None:
     y, X = draw(n, p, seed, columns="heavy" if heavy else "normal", noise=sorted(DRAWS)[seed % 3])
     weights = np.random.default_rng(seed).uniform(0, 3, n) if weighted else None
@@ -127,10 +136,18 @@ def test_both_loops_where_rows_sleep(seed, n, p, tau, learner, weighted, heavy) 
 
 
 @settings(max_examples=15, derandomize=True, deadline=None)
-@given(seeds, st.integers(10, 90), taus, st.sampled_from(sorted(LEARNERS)), st.sampled_from(["y ~ a + x", "y ~ 0 + a + b", "y ~ x * b"]))
+@given(
+    seeds,
+    st.integers(10, 90),
+    taus,
+    st.sampled_from(sorted(LEARNERS)),
+    st.sampled_from(["y ~ a + x", "y ~ 0 + a + b", "y ~ x * b"]),
+)
 def test_both_loops_on_factors(seed, n, tau, learner, formula) -> None:
     rng = np.random.default_rng(seed)
-    rows = pd.DataFrame({"y": rng.normal(size=n), "x": rng.normal(size=n), "o": rng.normal(size=n), "w": rng.uniform(0, 2, n)})
+    rows = pd.DataFrame(
+        {"y": rng.normal(size=n), "x": rng.normal(size=n), "o": rng.normal(size=n), "w": rng.uniform(0, 2, n)}
+    )
     rows["a"], rows["b"] = (rng.permutation(np.arange(n) % k).astype(str) for k in (3, 5))
     model = QBR.from_formula(formula, rows, tau, learner=learner, weights="w", offset="o", step="fixed")
     assert_same_path(*paths(model, 200))
@@ -179,3 +196,22 @@ def test_a_copy_of_a_column_is_never_chosen_after_it(seed, size, tau, options) -
     fit = QBR(y, doubled, tau, progress=False, **options).fit()
     assert (fit.params.iloc[1 + X.shape[1] :] == 0.0).all()
     close(fitted(y, X, tau, options), fit.fittedvalues.to_numpy(), y)
+
+
+@few
+@given(
+    seeds,
+    st.integers(12, 90),
+    taus,
+    st.sampled_from(["fixed", "adaptive"]),
+    st.sampled_from(["y ~ a + b", "y ~ a + x"]),
+)
+def test_scale_of_y_with_factors(seed, n, tau, step, formula) -> None:
+    rng = np.random.default_rng(seed)
+    a, b = (rng.permutation(np.arange(n) % k).astype(str) for k in (4, 5))
+    rows = pd.DataFrame({"y": rng.normal(size=n), "a": a, "b": b, "x": rng.normal(size=n)})
+    one, other = (
+        qb.qbr(formula, rows.assign(y=c * rows["y"]), tau, step=step, mstop=150, progress=False).fittedvalues / c
+        for c in (1.0, 0.37)
+    )
+    close(one.to_numpy(), other.to_numpy(), rows["y"].to_numpy())

@@ -94,9 +94,9 @@ def test_crossings_of_the_training_rows(fits) -> None:
     assert fits.crossings == (np.diff(values, axis=1) < 0).any(axis=1).sum()
 
 
-def test_the_same_tau_twice_does_not_cross(data) -> None:
-    fits = qb.qbr("y ~ x", data, [0.5, 0.5], mstop=20)
-    assert fits.crossings == 0
+def test_the_same_tau_twice_is_refused(data) -> None:
+    with pytest.raises(InputError, match=r"level twice: 0\.5, 0\.5"):
+        qb.qbr("y ~ x", data, [0.5, 0.5], mstop=20)
 
 
 def test_other_iterations(fits) -> None:

@@ -59,10 +59,10 @@ def test_seeds(kind: str) -> None:
 
 
 def test_drawing_leaves_numpys_global_state_alone() -> None:
-    np.random.seed(5)  # noqa: NPY002
-    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    np.random.seed(5)
+    before = np.random.get_state()[1].copy()
     make_folds("bootstrap", 4, ALL, ROWS, None)
-    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+    assert (np.random.get_state()[1] == before).all()
 
 
 @pytest.mark.parametrize("rng", ["x", -1, 1.5, object()])

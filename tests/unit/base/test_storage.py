@@ -205,7 +205,13 @@ def test_a_function_of_the_callers_own_is_refused_by_name(tmp_path) -> None:
 
 @pytest.mark.parametrize(
     "formula",
-    ["y ~ np.log(x1 + 20) + center(x2)", "y ~ bs(x1, df=4) + C(g)", "y ~ standardize(x1):g", "np.exp(y / 10) ~ x1 * x2", "y ~ 0 + g"],
+    [
+        "y ~ np.log(x1 + 20) + center(x2)",
+        "y ~ bs(x1, df=4) + C(g)",
+        "y ~ standardize(x1):g",
+        "np.exp(y / 10) ~ x1 * x2",
+        "y ~ 0 + g",
+    ],
 )
 @pytest.mark.parametrize("data", [False, True])
 def test_predictions_on_new_data_to_the_last_bit(formula: str, data: bool, tmp_path) -> None:

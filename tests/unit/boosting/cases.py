@@ -21,7 +21,9 @@ DRAWS = {
 }
 
 
-def draw(n: int, p: int, seed: int = 0, columns: str = "normal", noise: str = "normal") -> tuple[np.ndarray, np.ndarray]:
+def draw(
+    n: int, p: int, seed: int = 0, columns: str = "normal", noise: str = "normal"
+) -> tuple[np.ndarray, np.ndarray]:
     """Return y (n,), continuous, and X (n, p); about half the columns matter."""
     rng = np.random.default_rng(seed)
     X = DRAWS[columns](rng, (n, p))
@@ -55,7 +57,9 @@ def assert_same_path(one: BoostPath, other: BoostPath, tolerance: float = 1e-10)
     moved = abs(one.level_at(m) - one.start)
     assert abs(other.level_at(m) - one.level_at(m)) <= tolerance * max(abs(one.level_at(m)), moved)
     slopes = one.slopes_at(m)
-    np.testing.assert_allclose(other.slopes_at(m), slopes, rtol=tolerance, atol=tolerance * max(np.abs(slopes).max(initial=0.0), moved))
+    np.testing.assert_allclose(
+        other.slopes_at(m), slopes, rtol=tolerance, atol=tolerance * max(np.abs(slopes).max(initial=0.0), moved)
+    )
 
 
 def silent(**options: Any) -> dict[str, Any]:

@@ -94,9 +94,17 @@ def test_extend_goes_on_as_a_longer_fit(data, learner: str, step: str) -> None:
 @pairs
 def test_saved_and_pickled_fits_are_the_fit(data, learner: str, step: str, tmp_path) -> None:
     fit, new = fitted(data, learner, step), frame(30, seed=12)
-    for again in (qb.load(fit.save(tmp_path / "fit.qb")), qb.load(fit.save(tmp_path / "rows.qb", data=True)), pickle.loads(pickle.dumps(fit))):
+    for again in (
+        qb.load(fit.save(tmp_path / "fit.qb")),
+        qb.load(fit.save(tmp_path / "rows.qb", data=True)),
+        pickle.loads(pickle.dumps(fit)),
+    ):
         assert again.predict(new).equals(fit.predict(new))
-        assert again.params.equals(fit.params) and again.risk_path.equals(fit.risk_path) and again.selected.equals(fit.selected)
+        assert (
+            again.params.equals(fit.params)
+            and again.risk_path.equals(fit.risk_path)
+            and again.selected.equals(fit.selected)
+        )
         assert again.at(7).predict(new).equals(fit.at(7).predict(new))
         assert again.tidy().equals(fit.tidy())
 

@@ -35,7 +35,7 @@ def least_squares(design: np.ndarray, u: np.ndarray, w: np.ndarray) -> tuple[np.
 @pytest.mark.parametrize("sizes", [[1, 1, 1, 1], [2, 1, 1], [4], [1, 3]])
 @pytest.mark.parametrize("seed", range(3))
 def test_linear_is_the_best_least_squares_fit_of_a_term(seed: int, sizes: list[int], intercept: bool) -> None:
-    y, X = draw(30, 4, seed)
+    _, X = draw(30, 4, seed)
     rng = np.random.default_rng(seed)
     X, w, u = X + 5.0, rng.uniform(0.5, 3, 30), rng.normal(size=30)
     prepared = Linear().prepare(predictors(X, w, sizes, intercept))
@@ -56,7 +56,7 @@ def test_linear_is_the_best_least_squares_fit_of_a_term(seed: int, sizes: list[i
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("seed", range(6))
 def test_componentwise_is_the_best_of_columns_and_intercept(seed: int, intercept: bool) -> None:
-    y, X = draw(30, 3, seed)
+    _, X = draw(30, 3, seed)
     rng = np.random.default_rng(seed)
     w, u = rng.uniform(0.5, 3, 30), rng.normal(size=30) + 0.3 * (seed % 2)
     prepared = Componentwise().prepare(predictors(X, w, intercept=intercept))
@@ -72,14 +72,14 @@ def test_componentwise_is_the_best_of_columns_and_intercept(seed: int, intercept
 
 
 def test_componentwise_takes_a_term_apart() -> None:
-    y, X = draw(10, 3)
+    _, X = draw(10, 3)
     assert len(Componentwise().prepare(predictors(X, sizes=[3])).names) == 4
     assert len(Linear().prepare(predictors(X, sizes=[3])).names) == 1
 
 
 def test_centre_at_the_plain_mean_of_all_rows() -> None:
     """As mboost's glmboost has it, whose centring knows no weights."""
-    y, X = draw(10, 2)
+    _, X = draw(10, 2)
     w, everyone = np.arange(1.0, 11.0), np.vstack((X, X[:4] + 50.0))
     prepared = Componentwise(center="rows").prepare(predictors(X, w, all_rows=everyone))
     np.testing.assert_allclose(prepared.centre, everyone.mean(axis=0), rtol=1e-14)
@@ -87,13 +87,15 @@ def test_centre_at_the_plain_mean_of_all_rows() -> None:
 
 
 def test_centre_has_two_choices() -> None:
-    with pytest.raises(InputError, match=r"`center` must be one of 'weighted', 'rows'; got 'row'\. Did you mean 'rows'"):
+    with pytest.raises(
+        InputError, match=r"`center` must be one of 'weighted', 'rows'; got 'row'\. Did you mean 'rows'"
+    ):
         Componentwise(center="row")
 
 
 @pytest.mark.parametrize("learner", [Linear(), Componentwise()])
 def test_equal_columns_the_first_wins(learner) -> None:
-    y, X = draw(40, 1)
+    _, X = draw(40, 1)
     u = np.sign(X[:, 0])
     # the same column in other units: the scores differ by rounding alone
     copies = np.column_stack((X[:, 0], X[:, 0], X[:, 0] / 3.0 + 1.0, -7e5 * X[:, 0]))
@@ -124,7 +126,7 @@ def test_a_column_of_small_spread_about_a_large_mean_varies() -> None:
 
 
 def test_aliased_columns_of_a_term_get_no_slope() -> None:
-    y, X = draw(40, 2)
+    _, X = draw(40, 2)
     term = np.column_stack((X[:, 0], X[:, 0] * 2.0, X[:, 1], np.ones(40)))
     u = np.random.default_rng(1).normal(size=40)
     update = Linear().prepare(predictors(term, sizes=[4])).update(u)
@@ -134,7 +136,7 @@ def test_aliased_columns_of_a_term_get_no_slope() -> None:
 
 
 def test_more_columns_in_a_term_than_rows() -> None:
-    y, X = draw(5, 9)
+    _, X = draw(5, 9)
     u = np.random.default_rng(1).normal(size=5)
     update = Linear().prepare(predictors(X, sizes=[9])).update(u)
     np.testing.assert_allclose(update.fitted, u, atol=1e-9)  # four independent columns and the level fit five rows
@@ -142,7 +144,7 @@ def test_more_columns_in_a_term_than_rows() -> None:
 
 @pytest.mark.parametrize("scale", [1e-12, 1e12])
 def test_units_of_a_column_change_nothing_but_its_slope(scale: float) -> None:
-    y, X = draw(40, 3)
+    _, X = draw(40, 3)
     u = np.random.default_rng(1).normal(size=40)
     for sizes in ([1, 1, 1], [3]):
         one = Linear().prepare(predictors(X, sizes=sizes)).update(u)
@@ -153,7 +155,7 @@ def test_units_of_a_column_change_nothing_but_its_slope(scale: float) -> None:
 
 
 def test_prepared_is_a_record_of_arrays() -> None:
-    y, X = draw(12, 3)
+    _, X = draw(12, 3)
     prepared = Linear().prepare(predictors(X, sizes=[2, 1]))
     assert isinstance(prepared, LinearBlocks)
     np.testing.assert_allclose(prepared.centre, X.mean(axis=0), rtol=1e-14)

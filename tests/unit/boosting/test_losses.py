@@ -54,7 +54,9 @@ counts = st.lists(st.integers(0, 4), min_size=1, max_size=12).filter(any)
 
 
 @given(counts, st.sampled_from(TAUS), st.sampled_from([1.0, 0.1, 1e-7, 3e5]), st.integers(0, 99))
-def test_starts_with_counts_as_weights_are_those_of_repeated_rows(counts: list[int], tau: float, scale: float, seed: int) -> None:
+def test_starts_with_counts_as_weights_are_those_of_repeated_rows(
+    counts: list[int], tau: float, scale: float, seed: int
+) -> None:
     y = np.random.default_rng(seed).normal(size=len(counts))
     w = np.array(counts)
     repeated, used = np.repeat(y, w), w > 0

@@ -82,7 +82,9 @@ def test_weights(sim8, learner: str, how: str) -> None:
         data, weights = sim8.assign(w=w), "w"
     if how == "repeated rows":
         if learner == "componentwise":
-            pytest.skip("glmboost centres columns at the plain mean of all rows, weight 0 included: it is not equal to repeated rows")
+            pytest.skip(
+                "glmboost centres columns at the plain mean of all rows, weight 0 included: it is not equal to repeated rows"
+            )
         data, weights = sim8.loc[np.repeat(sim8.index, w)], None
     fit = qb.qbr(SIM8, data, stored["tau"], learner=learner, mstop=stored["mstop"], weights=weights, **RAW)
     assert fit.start == pytest.approx(theirs["offset"], rel=1e-14)
@@ -109,7 +111,14 @@ def test_dummy_columns_one_by_one() -> None:
     theirs = stored["glmboost"]
     formula = stored["formula"].replace("wool*tension", "wool * tension")
     fit = qb.qbr(formula, mboost.warpbreaks(), stored["tau"], learner="componentwise", mstop=stored["mstop"], **RAW)
-    columns = ["Intercept", "wool[T.B]", "tension[T.M]", "tension[T.H]", "wool[T.B]:tension[T.M]", "wool[T.B]:tension[T.H]"]
+    columns = [
+        "Intercept",
+        "wool[T.B]",
+        "tension[T.M]",
+        "tension[T.H]",
+        "wool[T.B]:tension[T.M]",
+        "wool[T.B]:tension[T.H]",
+    ]
     assert list(fit.params.index) == columns
     assert counted_from_one(fit.path) == theirs["xselect"]
     assert fit.risk == pytest.approx(theirs["risk_last"], rel=TOLERANCE)

@@ -1,5 +1,6 @@
 """Every message that qbr's user may meet: what is wrong, what was found, what is allowed, what to do."""
 
+# ruff: noqa: E501 (a message and its pattern belong on one line)
 from __future__ import annotations
 
 import numpy as np

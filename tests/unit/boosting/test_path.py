@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from qreg_boost.boosting.learners import LEARNERS
 from qreg_boost.boosting.losses import CheckLoss
 from qreg_boost.boosting.model import QBR
-from qreg_boost.boosting.path import BoostPath
+from qreg_boost.boosting.path import BoostPath, stalled
+from qreg_boost.boosting.signflip import boost_check
 from tests.unit.boosting.cases import frame, paths
 
 M = 60
 
 
-@pytest.fixture(params=[(learner, formula) for learner in LEARNERS for formula in ("y ~ x1 + g + x2", "y ~ 0 + g + x1")])
+@pytest.fixture(
+    params=[(learner, formula) for learner in LEARNERS for formula in ("y ~ x1 + g + x2", "y ~ 0 + g + x1")]
+)
 def model(request) -> QBR:
     learner, formula = request.param
     return QBR.from_formula(formula, frame(90), 0.3, learner=learner)
@@ -60,19 +65,26 @@ def test_loss_along_other_rows_is_that_of_each_fit(model: QBR, path: BoostPath) 
     np.testing.assert_allclose(along, direct, rtol=1e-12)
 
 
-def test_cut_and_joined_is_the_same(path: BoostPath) -> None:
-    head = path.up_to(25)
-    assert head.length == 25 and len(head.risks) == 26 and head.status == "complete"
-    assert path.up_to(M) is path and path.up_to(M + 5) is path
-    sizes = path._sizes()[path.selected]
-    tail = BoostPath(
-        path.names, path.blocks, path.centre, path.intercept_learner, path.start,
-        path.selected[25:], path.levels[25:], path.slopes[sizes[:25].sum() :], path.risks[25:], "stalled at iteration 60",
-    )  # fmt: skip
+@pytest.mark.parametrize("first", [0, 1, 25])
+def test_a_path_continued_is_the_longer_path(model: QBR, path: BoostPath, first: int) -> None:
+    task = model.task(model.weights)
+    head = boost_check(task, first)
+    before = [array.copy() for array in (head.memory.chosen, head.memory.turns, head.memory.last)]
+    tail = boost_check(task, M - first, fit=head.fit_at(first, model.design.X), memory=head.memory)
     whole = head.followed_by(tail)
-    assert whole.status == "stalled at iteration 60"
-    for name in ("selected", "levels", "slopes", "risks"):
-        np.testing.assert_array_equal(getattr(whole, name), getattr(path, name))
+    assert (whole.length, head.length) == (M, first)
+    np.testing.assert_array_equal(whole.selected, path.selected)
+    for name in ("levels", "slopes", "risks"):
+        np.testing.assert_allclose(getattr(whole, name), getattr(path, name), rtol=1e-10, atol=1e-12)
+    for name, kept in zip(("chosen", "turns", "last"), before, strict=True):
+        np.testing.assert_array_equal(getattr(head.memory, name), kept)
+        np.testing.assert_allclose(getattr(whole.memory, name), getattr(path.memory, name), rtol=1e-10, atol=1e-12)
+
+
+def test_a_tail_that_stalls_is_counted_from_the_start(path: BoostPath) -> None:
+    tail = replace(path, status=stalled(M))
+    assert path.followed_by(tail).status == stalled(2 * M)
+    assert path.followed_by(replace(path, status="complete")).status == "complete"
 
 
 def test_state_holds_everything_and_little(path: BoostPath) -> None:
@@ -83,10 +95,12 @@ def test_state_holds_everything_and_little(path: BoostPath) -> None:
         assert getattr(again, name) == getattr(path, name)
     for name in ("blocks", "centre", "selected", "levels", "slopes", "risks"):
         np.testing.assert_array_equal(getattr(again, name), getattr(path, name))
+    for name in ("chosen", "turns", "last"):
+        np.testing.assert_array_equal(getattr(again.memory, name), getattr(path.memory, name))
 
 
-def test_an_empty_path(path: BoostPath) -> None:
-    head = path.up_to(0)
-    assert head.coefficients(0).shape == (1, 1 + len(path.centre))
-    assert head.intercept_at(0) == path.start and (head.slopes_at(0) == 0).all()
-    assert (head.fit_at(0, np.ones((3, len(path.centre)))) == path.start).all()
+def test_an_empty_path(model: QBR) -> None:
+    path = paths(model, 0)[1]
+    assert path.coefficients(0).shape == (1, 1 + len(path.centre))
+    assert path.intercept_at(0) == path.start and (path.slopes_at(0) == 0).all()
+    assert (path.fit_at(0, np.ones((3, len(path.centre)))) == path.start).all()

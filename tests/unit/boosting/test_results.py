@@ -33,11 +33,13 @@ def least_loss(y: np.ndarray, X: np.ndarray, tau: float, w: np.ndarray) -> float
     """Return the optimum of the linear programme by HiGHS."""
     n, p = X.shape
     cost = np.concatenate((np.zeros(p), tau * w, (1 - tau) * w))
-    found = linprog(cost, A_eq=np.hstack((X, np.eye(n), -np.eye(n))), b_eq=y, bounds=[(None, None)] * p + [(0, None)] * 2 * n)
+    found = linprog(
+        cost, A_eq=np.hstack((X, np.eye(n), -np.eye(n))), b_eq=y, bounds=[(None, None)] * p + [(0, None)] * 2 * n
+    )
     return found.fun
 
 
-# -- path -----------------------------------------------------------------------------------------------------------------------------
+# -- path -------------------------------------------------------------------------------------------------------------
 
 
 def test_coef_path(fit) -> None:
@@ -67,7 +69,9 @@ def test_selected_and_shares(fit) -> None:
         first = fit.first_selected[name]
         assert np.isnan(first) if share == 0 else fit.selected.tolist().index(name) + 1 == first
     by_term = fit.path.intercept_learner is False
-    assert list(frequencies.index) == (["x1", "g", "x2"] if by_term else ["Intercept", "x1", "g[T.b]", "g[T.c]", "g[T.d]", "x2"])
+    assert list(frequencies.index) == (
+        ["x1", "g", "x2"] if by_term else ["Intercept", "x1", "g[T.b]", "g[T.c]", "g[T.d]", "x2"]
+    )
 
 
 def test_importance_is_each_share_of_what_the_loss_fell(fit) -> None:
@@ -80,7 +84,9 @@ def test_importance_is_each_share_of_what_the_loss_fell(fit) -> None:
 def test_at_iteration_0(fit) -> None:
     start = fit.at(0)
     assert start.params.tolist() == [fit.start, 0, 0, 0, 0, 0]
-    assert start.selection_frequencies.isna().all() and start.importance.isna().all() and start.first_selected.isna().all()
+    assert (
+        start.selection_frequencies.isna().all() and start.importance.isna().all() and start.first_selected.isna().all()
+    )
     assert start.prsquared == 0.0 and len(start.selected) == 0
     assert (start.fittedvalues == fit.start).all()
     assert len(start.tidy()) == 6 and start.glance()["mstop"].item() == 0
@@ -113,7 +119,7 @@ def test_extend_of_a_fit_chosen_by_cross_validation(data) -> None:
     )
 
 
-# -- quality --------------------------------------------------------------------------------------------------------------------------
+# -- quality ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -174,10 +180,12 @@ def test_r1_without_a_constant_in_the_design(data) -> None:
     assert fit.prsquared == pytest.approx(1 - fit.risk / CheckLoss(0.3).risk(y, np.zeros(150), np.ones(150)), rel=1e-12)
     dummies = qb.qbr("y ~ 0 + g", data, 0.3)
     constant = np.full(150, weighted_quantile(y, 0.3))
-    assert dummies.prsquared == pytest.approx(1 - dummies.risk / CheckLoss(0.3).risk(y, constant, np.ones(150)), rel=1e-12)
+    assert dummies.prsquared == pytest.approx(
+        1 - dummies.risk / CheckLoss(0.3).risk(y, constant, np.ones(150)), rel=1e-12
+    )
 
 
-# -- rows -----------------------------------------------------------------------------------------------------------------------------
+# -- rows -------------------------------------------------------------------------------------------------------------
 
 INDEXES = {
     "shuffled": lambda n: np.random.default_rng(0).permutation(n) + 100,
@@ -236,7 +244,7 @@ def test_an_offset_of_new_data_is_asked_for(data) -> None:
         fit.predict(offset=o)
 
 
-# -- tables ---------------------------------------------------------------------------------------------------------------------------
+# -- tables -----------------------------------------------------------------------------------------------------------
 
 
 def test_tidy(fit) -> None:
@@ -270,14 +278,16 @@ def test_glance(fit) -> None:
 def test_augment(fit, data) -> None:
     own = fit.augment()
     assert {"y", ".fitted", ".resid"} <= set(own.columns)
-    assert own[".fitted"].equals(fit.fittedvalues.rename(".fitted")) and own[".resid"].equals(fit.resid.rename(".resid"))
+    assert own[".fitted"].equals(fit.fittedvalues.rename(".fitted")) and own[".resid"].equals(
+        fit.resid.rename(".resid")
+    )
     other = fit.augment(data.iloc[:7])
     assert list(other.columns) == [*data.columns, ".fitted", ".resid"]
     np.testing.assert_allclose(other[".resid"], data["y"][:7] - other[".fitted"], rtol=1e-14)
     assert ".resid" not in fit.augment(data.drop(columns="y"))
 
 
-# -- a fit without its rows -----------------------------------------------------------------------------------------------------------
+# -- a fit without its rows -------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -324,7 +334,7 @@ def test_labels_of_saved_rows(data, kind: str, tmp_path) -> None:
     assert again.fittedvalues.index.equals(fit.fittedvalues.index) and again.fittedvalues.index.name == "label"
 
 
-# -- several taus ---------------------------------------------------------------------------------------------------------------------
+# -- several taus -----------------------------------------------------------------------------------------------------
 
 
 def test_a_list_of_taus_is_one_fit_each(data) -> None:

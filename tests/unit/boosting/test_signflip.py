@@ -90,6 +90,22 @@ def test_line_search_on_factors(formula: str, seed: int) -> None:
     assert_same_path(*paths(QBR.from_formula(formula, data, 0.5, step="line"), 300))
 
 
+@pytest.mark.parametrize("step", ["fixed", "adaptive"])
+@pytest.mark.parametrize("tau", [0.1, 0.37, 0.5])
+@pytest.mark.parametrize("formula", ["y ~ a + b", "y ~ a + x"])
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_balanced_factors(learner: str, formula: str, tau: float, step: str) -> None:
+    """Means of u over equally large levels are often 0, and steps often cancel: there rounding must not decide.
+
+    It would decide whether a row that is on the fit is below it, and whether a learner has turned round.
+    """
+    for seed in range(12):
+        rng, n = np.random.default_rng(seed), (12, 40, 60)[seed % 3]
+        a, b = (rng.permutation(np.arange(n) % k).astype(str) for k in (4, 5))
+        data = pd.DataFrame({"y": rng.normal(size=n), "a": a, "b": b, "x": rng.normal(size=n)})
+        assert_same_path(*paths(QBR.from_formula(formula, data, tau, step=step, learner=learner), 200))
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_wide_data(seed: int) -> None:
     y, X = draw(60, 400, seed=seed)

@@ -38,11 +38,13 @@ def by_hand(data, train, held, stop: int, **options) -> list[float]:
     for m in range(stop + 1):
         one = qb.qbr(FORMULA, data, 0.3, weights=train, mstop=m, **options)
         rows = data[out]
-        risks.append(CheckLoss(0.3).risk(rows["y"].to_numpy(), one.predict(rows).to_numpy(), held[out]) / held[out].sum())
+        risks.append(
+            CheckLoss(0.3).risk(rows["y"].to_numpy(), one.predict(rows).to_numpy(), held[out]) / held[out].sum()
+        )
     return risks
 
 
-# -- the curves -----------------------------------------------------------------------------------------------------------------------
+# -- the curves -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -79,7 +81,16 @@ def test_the_same_folds_in_every_dress(fit) -> None:
             yield from pairs
 
     plain = fit.cv(folds=matrix, max=20, progress=False).risk
-    for dress in (label, names, pd.Series(names), pd.DataFrame(matrix), matrix.astype(bool), pairs, iter(pairs), Splitter()):
+    for dress in (
+        label,
+        names,
+        pd.Series(names),
+        pd.DataFrame(matrix),
+        matrix.astype(bool),
+        pairs,
+        iter(pairs),
+        Splitter(),
+    ):
         assert fit.cv(folds=dress, max=20, progress=False).risk.equals(plain)
 
 
@@ -160,7 +171,7 @@ def test_rows_of_weight_0_are_in_no_fold(data) -> None:
     assert one.risk.equals(other.risk)
 
 
-# -- the stop -------------------------------------------------------------------------------------------------------------------------
+# -- the stop ---------------------------------------------------------------------------------------------------------
 
 
 def result_of(*curves: list[float], rule: str = "min") -> CVResult:
@@ -240,10 +251,13 @@ def test_no_bar_when_silent_or_short(fit, capfd) -> None:
     assert capfd.readouterr() == ("", "")
 
 
-# -- messages -------------------------------------------------------------------------------------------------------------------------
+# -- messages ---------------------------------------------------------------------------------------------------------
 
 BAD = {
-    "a word": ({"folds": "kfolds"}, r"`folds` must be one of 'kfold', 'bootstrap', 'subsampling'; got 'kfolds'\. Did you mean 'kfold'"),
+    "a word": (
+        {"folds": "kfolds"},
+        r"`folds` must be one of 'kfold', 'bootstrap', 'subsampling'; got 'kfolds'\. Did you mean 'kfold'",
+    ),
     "one fold": ({"k": 1}, r"`k` must be a whole number of at least 2; got 1"),
     "no folds": ({"k": 0}, r"`k` must be a whole number of at least 1; got 0"),
     "more folds than rows": ({"k": N + 1}, rf"`k` must be at most the number of rows, {N}; got {N + 1}"),
