@@ -1,5 +1,6 @@
 """Checks of arguments and the wording of their messages."""
 
+# ruff: noqa: E501 (tables of cases, one a line)
 from __future__ import annotations
 
 import numpy as np

@@ -1,5 +1,6 @@
 """Saved fits: whole, damaged, foreign, from the future."""
 
+# ruff: noqa: E501 (tables of cases, one a line)
 from __future__ import annotations
 
 import io

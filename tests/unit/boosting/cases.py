@@ -47,8 +47,8 @@ def paths(model: QBR, stop: int) -> tuple[BoostPath, BoostPath]:
 def assert_same_path(one: BoostPath, other: BoostPath, tolerance: float = 1e-10) -> None:
     """Assert equal selections, and risks and coefficients equal to `tolerance`.
 
-    Risks are compared one by one; level and slopes relative to the largest of their kind, and to how far the level moved: where no column
-    explains anything, slopes are rounding of that (columns have a spread of about 1).
+    Risks are compared one by one; level and slopes relative to the largest of their kind, and to how far the level
+    moved: where no column explains anything, slopes are rounding of that (columns have a spread of about 1).
     """
     np.testing.assert_array_equal(one.selected, other.selected)
     assert one.status == other.status

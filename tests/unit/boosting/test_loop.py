@@ -14,7 +14,7 @@ from tests.unit.boosting.cases import LOOPS, draw
 
 
 def written_out(y, X, tau: float, nu: float, start: float, stop: int):
-    """Return selections and fits of QBR with one simple regression per column, as a reader of the paper would write it."""
+    """Return selections and fits of QBR, one simple regression per column, as a reader of the paper would write it."""
     f, selected, fits = np.full(len(y), start), [], []
     for _ in range(stop):
         u = np.where(y - f >= 0, tau, tau - 1)

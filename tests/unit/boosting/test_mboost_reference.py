@@ -1,7 +1,7 @@
 """mboost's stored fits, met through the public functions.
 
-Two programs that add the same numbers in another order differ by rounding: 1000 steps of relative error 1e-16 stay far below the 1e-9
-asked for here. Selections are whole numbers and must be equal, all of them.
+Two programs that add the same numbers in another order differ by rounding: 1000 steps of relative error 1e-16 stay far
+below the 1e-9 asked for here. Selections are whole numbers and must be equal, all of them.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def test_weights(sim8, learner: str, how: str) -> None:
     if how == "repeated rows":
         if learner == "componentwise":
             pytest.skip(
-                "glmboost centres columns at the plain mean of all rows, weight 0 included: it is not equal to repeated rows"
+                "glmboost centres at the mean of all rows, weight 0 included: not equal to repeated rows"
             )
         data, weights = sim8.loc[np.repeat(sim8.index, w)], None
     fit = qb.qbr(SIM8, data, stored["tau"], learner=learner, mstop=stored["mstop"], weights=weights, **RAW)

@@ -241,8 +241,8 @@ LEVERAGE = 137
 def test_one_wild_response_moves_the_others_little(engel, tau: float, side: int, row: int) -> None:
     """One y at a million spreads: the loss on all other rows changes by under 1 % at 2000 iterations.
 
-    That is about the steps. Where the exact optimum itself moves by more, as it does for the row of greatest leverage, the fit must
-    not move by more than 1 % beyond it.
+    That is about the steps. Where the exact optimum itself moves by more, as it does for the row of greatest leverage,
+    the fit must not move by more than 1 % beyond it.
     """
     wild = engel.copy()
     wild.loc[row, "foodexp"] += side * 1e6 * engel["foodexp"].std()

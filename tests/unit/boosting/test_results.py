@@ -298,8 +298,8 @@ def loaded(fit, tmp_path_factory):
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda one: one.fittedvalues, lambda one: one.resid, lambda one: one.model, lambda one: one.extend(200), lambda one: one.cv(),
-        lambda one: one.augment(), lambda one: one.predict(),
+        lambda one: one.fittedvalues, lambda one: one.resid, lambda one: one.model, lambda one: one.extend(200),
+        lambda one: one.cv(), lambda one: one.augment(), lambda one: one.predict(),
     ],
     ids=["fittedvalues", "resid", "model", "extend", "cv", "augment", "predict"],
 )  # fmt: skip

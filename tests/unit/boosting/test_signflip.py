@@ -1,7 +1,7 @@
 """The sign-flip loop is the general loop: the same selections, risks and coefficients to 1e-10 relative.
 
-Both add the same numbers in another order. The sign-flip loop carries its sums along for many iterations, so its rounding grows with the
-square root of their number: 1e-12 is seen after 20,000; 1e-10 is what the issue asks for.
+Both add the same numbers in another order. The sign-flip loop carries its sums along for many iterations, so its
+rounding grows with the square root of their number: 1e-12 is seen after 20,000; 1e-10 is what is promised.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def test_line_search_on_numbers(learner: str, tau: float) -> None:
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("formula", ["y ~ a + b", "y ~ a + b + x", "y ~ x * a"])
 def test_line_search_on_factors(formula: str, seed: int) -> None:
-    """On the rows of some levels the chosen fit is 0 but for rounding: they must not move, nor may they fix the step."""
+    """On rows of some levels the chosen fit is 0 but for rounding: they must not move, nor fix the step."""
     rng, n = np.random.default_rng(seed), 40
     a, b = (rng.permutation(np.arange(n) % k).astype(str) for k in (4, 5))
     data = pd.DataFrame({"y": rng.normal(size=n), "a": a, "b": b, "x": rng.normal(size=n)})
