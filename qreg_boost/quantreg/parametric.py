@@ -109,6 +109,8 @@ class Tableau:
         self.n, self.k = n, k
         self.rounding = np.concatenate([rounding, np.zeros(len(single))])
         self.scale = np.concatenate([np.sqrt(np.einsum("ij,ij->i", U, U)), np.ones(len(single))])
+        # Of the size that coefficients will have.
+        self.spread = float(np.median(np.abs(c)) / max(np.median(self.scale[:n]), 1e-300)) if n else 0.0
         responses = np.concatenate([c, np.zeros(len(single))])
         self.rows = Rows(
             np.ascontiguousarray(U.T), np.asarray(single, dtype=np.intp),
@@ -155,7 +157,7 @@ class Tableau:
         h = state.inverse.T @ state.shift[state.basis]
         state.r[:] = rows.c - self._fit(g)
         state.s[:] = state.shift - self._fit(h)
-        size = float(np.linalg.norm(g)) * self.scale
+        size = (float(np.linalg.norm(g)) + self.spread) * self.scale
         state.tol[:] = self.rounding + 32.0 * _EPS * (np.abs(rows.c) + size)
         off = np.ones(len(rows.c), dtype=bool)
         off[state.basis] = False
