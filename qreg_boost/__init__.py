@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from qreg_boost import datasets
-from qreg_boost.api import load, qbr
+from qreg_boost.api import load, qbr, qreg
 from qreg_boost.base.process import QuantileProcess
 from qreg_boost.boosting.model import QBR
 from qreg_boost.boosting.results import BoostResults
 from qreg_boost.boosting.stopping import CV, CVResult
+from qreg_boost.quantreg.model import QReg
+from qreg_boost.quantreg.results import QRegResults
 
 __version__ = "0.1.0"
 
-__all__ = ["CV", "QBR", "BoostResults", "CVResult", "QuantileProcess", "__version__", "datasets", "load", "qbr"]
+__all__ = [
+    "CV",
+    "QBR",
+    "BoostResults",
+    "CVResult",
+    "QReg",
+    "QRegResults",
+    "QuantileProcess",
+    "__version__",
+    "datasets",
+    "load",
+    "qbr",
+    "qreg",
+]

@@ -12,6 +12,8 @@ from qreg_boost.base.process import QuantileProcess
 from qreg_boost.base.rows import caller_env
 from qreg_boost.base.storage import read
 from qreg_boost.boosting.model import QBR, restore_boost
+from qreg_boost.quantreg.model import QReg, restore_qreg
+from qreg_boost.quantreg.several import QRegProcess
 
 
 def qbr(
@@ -44,9 +46,10 @@ def qbr(
     data : DataFrame or mapping of columns
     tau : float or list of floats
         Quantile level, strictly between 0 and 1; a list gives a `QuantileProcess`.
-    learner : {"linear", "componentwise"} or learner
+    learner : {"linear", "componentwise", "joint"} or learner
         "linear": one learner per term, all its columns and an intercept (Zheng 2012). "componentwise": one per design
-        column, centred, and the intercept as a learner of its own (mboost's glmboost).
+        column, centred, and the intercept as a learner of its own (mboost's glmboost). "joint": all terms as one
+        learner, which selects nothing and comes nearer the optimum than moves along one term can.
     mstop : int, "cv" or CV
         Number of iterations; "cv" chooses it by 10-fold cross-validation, ``CV(...)`` as told.
     nu : float
@@ -99,7 +102,78 @@ def qbr(
     return QBR.from_formula(formula, data, tau, **rows, env=caller_env(), **options).fit()
 
 
-_RESTORERS = {"BoostResults": restore_boost}
+def qreg(
+    formula: str,
+    data: Any,
+    tau: Any = 0.5,
+    *,
+    se: str = "nid",
+    method: str = "exact",
+    groups: Any = None,
+    weights: Any = None,
+    offset: Any = None,
+    subset: Any = None,
+    missing: str = "drop",
+) -> Any:
+    """Return a quantile regression fit of `formula` to `data`: the exact minimiser of the check loss.
+
+    Parameters
+    ----------
+    formula : str
+        A patsy formula; R's dot, backticks and function names are understood too.
+    data : DataFrame or mapping of columns
+    tau : float or list of floats
+        Quantile level, strictly between 0 and 1; a list gives a `QuantileProcess`.
+    se : {"nid", "iid", "ker", "rank", "boot", "cluster"}
+        How coefficients are judged, under R's names; computed when first asked for. "nid": a sandwich, for errors that
+        are not identically distributed. "iid": for those that are. "ker": a sandwich with kernel densities (Powell).
+        "rank": intervals by inverting the rank score test, without standard errors. "boot": the bootstrap. "cluster":
+        for errors that depend on each other within `groups`. ``fit.with_se(...)`` takes options.
+    method : str
+        The solver: "exact" is the fast one; the others reach the same optimum and are there to check it.
+    groups : column name or array_like (rows,), optional
+        Cluster of each row, for se="cluster" and the bootstrap of clusters.
+    weights, offset : column name or array_like (rows,), optional
+        Weights multiply the loss. Standard errors, degrees of freedom and likelihood take them as known relative
+        scales, as R does: n counts the rows of weight above 0, and the likelihood's loss is unweighted. An offset is
+        added to the fit.
+    subset : column name, boolean array or expression, optional
+        Rows to use.
+    missing : {"drop", "raise"}
+        What becomes of rows in which something is missing.
+
+    Returns
+    -------
+    QRegResults or QuantileProcess
+
+    Raises
+    ------
+    InputError
+        If an argument, the formula or the data cannot be used; the message says what to do.
+
+    Notes
+    -----
+    The coefficients minimise sum_i w_i rho_tau(y_i - x_i'b) with rho_tau(r) = r (tau - 1[r < 0]).
+
+    References
+    ----------
+    Koenker, R. and Bassett, G. (1978). Regression quantiles. Econometrica 46, 33-50.
+
+    Examples
+    --------
+    >>> import qreg_boost as qb
+    >>> fit = qb.qreg("foodexp ~ income", qb.datasets.load("engel"), tau=0.5)
+    >>> fit.params.round(4).to_dict()
+    {'Intercept': 81.4822, 'income': 0.5602}
+    >>> fit.bse.round(5).to_dict()
+    {'Intercept': 19.25066, 'income': 0.02828}
+    """
+    rows = {"groups": groups, "weights": weights, "offset": offset, "subset": subset, "missing": missing}
+    return QReg.from_formula(formula, data, tau, se=se, method=method, **rows, env=caller_env()).fit()
+
+
+_RESTORERS = {"BoostResults": restore_boost, "QRegResults": restore_qreg}
+_PROCESSES = {"QuantileProcess": QuantileProcess, "QRegProcess": QRegProcess}
 
 
 def load(path: str | Path) -> Any:
@@ -134,13 +208,13 @@ def load(path: str | Path) -> Any:
 
 
 def _restore(kind: str, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
-    if kind == "QuantileProcess":
+    if kind in _PROCESSES:
         fits = []
         for position, part in enumerate(meta["fits"]):
             prefix = f"{position}."
             own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
             fits.append(_restore(part["kind"], part["meta"], own))
-        return QuantileProcess(meta["taus"], fits)
+        return _PROCESSES[kind](meta["taus"], fits)
     if kind not in _RESTORERS:
         raise FileFormatError(f"The file holds a {kind!r}, which this version of qreg_boost does not know. Upgrade it.")
     return _RESTORERS[kind](meta, arrays)

@@ -50,7 +50,9 @@ NUMERIC = (
     "base.rank",
     *(f"boosting.{name}" for name in ("learners", "losses", "loop", "moments", "path", "signflip", "steps")),
     *(f"quantreg.{name}" for name in ("interior_point", "frisch_newton", "vertex", "solution", "exact", "mm")),
-    *("quantreg.l1_path", "quantreg.covariance"),
+    *(f"quantreg.{name}" for name in ("highs", "solvers", "simplex", "parametric", "pivots", "process", "l1_path", "band")),
+    *(f"quantreg.{name}" for name in ("smooth", "kernels", "rows", "covariance", "bandwidth", "sparsity", "bootstrap")),
+    *("quantreg.rank", "quantreg.anova", "quantreg.inference"),
     *("kernel.kernels", "kernel.box_qp", "reject.losses", "reject.dca"),
 )
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "tools"}
@@ -128,7 +130,7 @@ def place(module: str, imported: Import) -> str:
 def room(module: str) -> int:
     """Return the rank of a module on its floor: 2 what a user fits, 1 what a user gets back, 0 what it is made of."""
     last = module.rsplit(".", 1)[-1]
-    return 2 if last == "model" else 1 if last in {"results", "process"} else 0
+    return 2 if last == "model" else 1 if last in {"results", "several", "process"} else 0
 
 
 def numeric(module: str) -> bool:

@@ -51,9 +51,9 @@ class CrossingWarning(UserWarning):
 
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the nearest line outside this package: the one that the caller can change."""
-    own = __name__.partition(".")[0]
+    own = {__name__.partition(".")[0], "functools"}  # functools: cached properties
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == own:
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in own:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
 

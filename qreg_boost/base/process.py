@@ -134,7 +134,7 @@ class QuantileProcess(Results):
         CrossingWarning
             If quantiles cross and are not rearranged; the rows are counted.
         """
-        table = self._side_by_side([fit.predict(new, offset) for fit in self.fits])
+        table = self._side_by_side([fit.predict(new, offset=offset) for fit in self.fits])
         values = table.to_numpy()
         crossing = int(self._crossing(values).sum())
         if not crossing:

@@ -60,7 +60,10 @@ class Table:
     notes : tuple of str
         What explains this table.
     even : bool
-        Whether all columns are equally wide in text; if not, heads of several words stand on several lines.
+        Whether all columns are equally wide in text.
+    stacked : bool
+        Whether heads of several words stand on several lines where columns are not equally wide; if not, the columns
+        share the line.
     panel : bool
         Whether the table is a piece of a wider one.
     """
@@ -70,6 +73,7 @@ class Table:
     corner: str = ""
     notes: tuple[str, ...] = ()
     even: bool = True
+    stacked: bool = True
     panel: bool = False
 
 
@@ -205,7 +209,7 @@ def _name_width(table: Table) -> int:
 
 def _head_lines(table: Table) -> list[tuple[str, ...]]:
     """Return the heads in lines, the last one full."""
-    if table.even:
+    if table.even or not table.stacked:
         return [(table.corner, *table.headers)]
     upwards = zip_longest(*([table.corner], *(head.split()[::-1] for head in table.headers)), fillvalue="")
     return list(upwards)[::-1]
@@ -239,7 +243,10 @@ def _panels(table: Table) -> list[Table]:
 
 def _table_text(table: Table) -> list[str]:
     first, each = _name_width(table), _cell_widths(table)
-    if len(each) <= 4 and not table.panel:  # few columns share the line
+    if not table.stacked and not table.panel:
+        each = [width + max(WIDTH - first - sum(each), 0) // len(each) for width in each]
+        first = WIDTH - sum(each)
+    elif len(each) <= 4 and not table.panel:  # few columns share the line
         each = [(WIDTH - first) // max(len(each), 1)] * len(each)
         first = WIDTH - sum(each)
     widths, aligns = (first, *each), "l" + "r" * len(each)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
-from qreg_boost.base.checks import NotDefinedError, listed
-from qreg_boost.plots.drawing import End, axes, heading, label_ends, labels
+from qreg_boost.base.checks import InputError, NotDefinedError, listed
+from qreg_boost.plots.drawing import FONT, GREY, End, axes, colour, heading, label_ends, labels
 
 if TYPE_CHECKING:
     from qreg_boost.base.process import QuantileProcess
@@ -84,3 +85,91 @@ def _shades(count: int) -> list[Any]:
     from matplotlib import colormaps
 
     return [colormaps["viridis"](value) for value in (np.linspace(0.0, 0.8, count) if count > 1 else [0.35])]
+
+
+def plot_coefficients(table: pd.DataFrame, ols: pd.DataFrame | None = None, level: float = 0.9, ax: Any = None) -> Any:
+    """Return the Axes with each coefficient against tau, one panel each: points, band, and the least squares line.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``tau term estimate conf_low conf_high``, one row per tau and coefficient. Ends that are missing or
+        infinite leave a gap in the band.
+    ols : DataFrame, optional
+        Least squares estimates: ``estimate conf_low conf_high`` by term.
+    level : float
+        Level of the band and of the interval, for the legend.
+    ax : array of matplotlib Axes, optional
+        One per coefficient; by default a new figure.
+
+    Raises
+    ------
+    InputError
+        If `ax` does not have one Axes per coefficient.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"tau": [0.25, 0.75], "term": "x", "estimate": [1.0, 2.0],
+    ...                       "conf_low": [0.5, 1.5], "conf_high": [1.5, 2.5]})
+    >>> plot_coefficients(table)[0].get_title(loc="left")
+    'x'
+    """
+    terms = list(dict.fromkeys(table["term"]))
+    panels = _panels(len(terms), ax)
+    for one, term, name in zip(panels, terms, labels(terms), strict=True):
+        rows = table[table["term"] == term].sort_values("tau")
+        _draw_coefficient(one, rows, None if ols is None else ols.loc[term])
+        one.set_title(name, loc="left", fontsize=11)
+    for one in panels[-_in_a_row(len(terms)) :]:
+        one.set_xlabel("tau")
+    if ax is None:
+        band = f"{100 * level:.4g} %"
+        said = f"points: quantile regression, band: {band}" + (
+            "" if ols is None else f"; dashed: least squares, {band}"
+        )
+        panels[0].figure.suptitle(said, fontsize=FONT, color="0.4", x=0.99, ha="right")
+    return panels
+
+
+def _in_a_row(count: int) -> int:
+    return min(count, 2 if count <= 4 else 3)
+
+
+def _panels(count: int, ax: Any) -> np.ndarray:
+    """Return `count` Axes in a flat array: those given, or new ones."""
+    if ax is not None:
+        given = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
+        if len(given) < count:
+            raise InputError(f"`axes` must hold one Axes per coefficient: {count}, got {len(given)}.")
+        return np.array([axes(one) for one in given[:count]], dtype=object)
+    axes()
+    from matplotlib import pyplot
+
+    pyplot.close()
+    columns = _in_a_row(count)
+    lines = -(-count // columns)
+    figure, grid = pyplot.subplots(
+        lines, columns, figsize=(3.8 * columns, 2.9 * lines), layout="constrained", squeeze=False
+    )
+    for spare in grid.ravel()[count:]:
+        figure.delaxes(spare)
+    return np.array([axes(one) for one in grid.ravel()[:count]], dtype=object)
+
+
+def _draw_coefficient(ax: Any, rows: pd.DataFrame, ols: pd.Series | None) -> None:
+    shade = colour(0)[0]
+    tau = rows["tau"].to_numpy(dtype=float)
+    low, high = (rows[name].to_numpy(dtype=float) for name in ("conf_low", "conf_high"))
+    known = np.isfinite(low) & np.isfinite(high)
+    ax.fill_between(
+        tau, np.where(known, low, np.nan), np.where(known, high, np.nan), color=shade, alpha=0.18, linewidth=0
+    )
+    size = 4 if len(tau) <= 25 else 2.5
+    ax.plot(tau, rows["estimate"].to_numpy(), "o-", color=shade, markersize=size, linewidth=1.2)
+    if ols is not None:
+        other = colour(1)[0]
+        ax.axhline(ols["estimate"], color=other, linewidth=1.3, linestyle="--")
+        for end in ("conf_low", "conf_high"):
+            ax.axhline(ols[end], color=other, linewidth=0.9, linestyle=":")
+    ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=0) if ax.get_ylim()[0] < 0.0 < ax.get_ylim()[1] else None

@@ -1,0 +1,375 @@
+"""Quantile regression as a model: formula or arrays in, results out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from qreg_boost.base.checks import InputError, check_choice, check_tau, listed
+from qreg_boost.base.design import Design, Encoder, Term
+from qreg_boost.base.frames import align, as_frame, find_column
+from qreg_boost.base.rank import independent_columns
+from qreg_boost.quantreg.exact import exact
+from qreg_boost.quantreg.facts import QRegFacts
+from qreg_boost.quantreg.inference import KINDS, Estimate, Problem, check_kind
+from qreg_boost.quantreg.interior_point import interior_point
+from qreg_boost.quantreg.results import QRegResults, SEChoice
+from qreg_boost.quantreg.several import QRegProcess
+from qreg_boost.quantreg.solution import Solution, Status, check_loss
+
+SOLVERS = {
+    "exact": exact,
+    "interior_point": lambda X, y, tau, weights=None, *, start=None: interior_point(X, y, tau, weights),
+}
+
+MOST_TAUS = 12
+"""So many taus are written out in a call."""
+
+
+class QReg:
+    """Quantile regression (Koenker and Bassett 1978): the linear function that minimises the check loss.
+
+    Parameters
+    ----------
+    y : array_like (n,)
+        Response, numeric.
+    X : array_like (n, p)
+        The design as it is, nothing added: bring a column of ones for an intercept.
+    tau : float or sequence of floats
+        Quantile level, strictly between 0 and 1; with several, `fit` returns a `QuantileProcess`.
+    names : sequence of str, optional
+        Names of the columns; by default those of a DataFrame, else x1, x2, ...
+    se, method
+        See `qreg_boost.qreg`.
+    groups, weights, offset : array_like (n,), optional
+    missing : {"drop", "raise"}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.column_stack([np.ones(5), np.arange(5.0)])
+    >>> fit = QReg([0.0, 1.0, 2.0, 9.0, 4.0], X, tau=0.5, names=["const", "x"]).fit()
+    >>> fit.params.round(6).to_dict()
+    {'const': 0.0, 'x': 1.0}
+    """
+
+    def __init__(
+        self,
+        y: Any,
+        X: Any,
+        tau: Any = 0.5,
+        *,
+        names: Sequence[str] | None = None,
+        se: str = "nid",
+        method: str = "exact",
+        groups: Any = None,
+        weights: Any = None,
+        offset: Any = None,
+        missing: str = "drop",
+    ) -> None:
+        design = Design.from_arrays(y, X, names=names, weights=weights, offset=offset, missing=missing, intercept=False)
+        self._set(design, tau, se, method, "QReg(y, X, ")
+        labels = groups.index if isinstance(groups, pd.Series) else pd.RangeIndex(len(design.y) + design.n_dropped)
+        self._frame = pd.DataFrame(index=labels)
+        self.groups = self.group_labels(groups)
+
+    @classmethod
+    def from_formula(
+        cls,
+        formula: str,
+        data: Any,
+        tau: Any = 0.5,
+        *,
+        se: str = "nid",
+        method: str = "exact",
+        groups: Any = None,
+        weights: Any = None,
+        offset: Any = None,
+        subset: Any = None,
+        missing: str = "drop",
+        env: Any = None,
+    ) -> QReg:
+        """Return the model of a formula; arguments as in `qreg_boost.qreg`.
+
+        `env` is where functions named in the formula are looked up: a mapping, or None for those the package knows.
+        """
+        design = Design.from_formula(
+            formula, data, weights=weights, offset=offset, subset=subset, missing=missing, env=env,
+            exclude=[groups] if isinstance(groups, str) else [],
+        )  # fmt: skip
+        model = cls.__new__(cls)
+        model._set(design, tau, se, method, f'qreg("{formula}", data, ')
+        model._frame = as_frame(data)
+        model.groups = model.group_labels(groups)
+        return model
+
+    @classmethod
+    def from_design(cls, design: Design, tau: Any = 0.5, se: str = "nid", method: str = "exact") -> QReg:
+        """Return the model of a design that is already there."""
+        model = cls.__new__(cls)
+        model._set(design, tau, se, method, "QReg(y, X, ")
+        return model
+
+    def _set(self, design: Design, tau: Any, se: str, method: str, head: str) -> None:
+        self.design = design
+        self.several = isinstance(tau, (list, tuple, np.ndarray)) or hasattr(tau, "to_numpy")
+        self.taus = [_checked(one) for one in tau] if self.several else [check_tau(tau)]
+        if not self.taus:
+            raise InputError("`tau` is an empty list; give at least one quantile level between 0 and 1.")
+        if len(set(self.taus)) < len(self.taus):
+            raise InputError(f"`tau` names a quantile level twice: {listed(self.taus)}.")
+        self.se = se
+        self.method = check_choice(method, "method", SOLVERS)
+        check_kind(se, {})
+        if not len(self.exog_names):
+            raise InputError(
+                'There is neither an intercept nor a predictor: nothing to fit. Write "y ~ 1" for a constant.'
+            )
+        self.call = _call(head, self.tau, se, method)
+        self.groups = None
+        self._frame = None
+
+    # -- what a fit is made of
+    # -------------------------------------------------------------------------------------------------
+
+    groups: np.ndarray | None
+    _frame: pd.DataFrame | None
+
+    @property
+    def tau(self) -> Any:
+        """Quantile level, or the list of them."""
+        return self.taus if self.several else self.taus[0]
+
+    @property
+    def formula(self) -> str | None:
+        """The formula as written; None for a model of arrays."""
+        return self.design.formula
+
+    @property
+    def endog_names(self) -> str:
+        """The response as written."""
+        return self.design.response
+
+    @property
+    def exog_names(self) -> list[str]:
+        """Names of the coefficients."""
+        return [*(["Intercept"] if self.design.intercept else []), *self.design.column_names]
+
+    @cached_property
+    def exog(self) -> Any:
+        """The design (n, p), the column of ones among the others if the formula has an intercept."""
+        X = self.design.X
+        return np.column_stack((np.ones(len(self.endog)), X)) if self.design.intercept else X
+
+    @cached_property
+    def endog(self) -> np.ndarray:
+        """The response less any offset (n,)."""
+        return self.design.y if self.design.offset is None else self.design.y - self.design.offset
+
+    def fit(self) -> Any:
+        """Return the fit: `QRegResults`, or a `QuantileProcess` for a list of taus."""
+        if not self.several:
+            return self._results(self.solve(self.taus[0]), self.taus[0])
+        levels = np.array(self.taus, dtype=float)
+        fits: dict[int, QRegResults] = {}
+        start = None
+        for position in np.argsort(levels, kind="stable"):
+            solution = self.solve(float(levels[position]), start)
+            start = np.nan_to_num(solution.coef)
+            fits[int(position)] = self._results(solution, float(levels[position]))
+        return QRegProcess(self.taus, [fits[position] for position in range(len(fits))])
+
+    def solve(self, tau: float, start: np.ndarray | None = None) -> Solution:
+        """Return the solution at one tau, from `start` (p,) if the method can use it."""
+        return SOLVERS[self.method](self.exog, self.endog, tau, self.design.weights, start=start)
+
+    def _results(self, solution: Solution, tau: float) -> QRegResults:
+        options = {"groups": self.groups} if self.se == "cluster" else {}
+        return QRegResults(self._facts(solution, tau), solution.coef, SEChoice(self.se, options), self, solution)
+
+    def _facts(self, solution: Solution, tau: float) -> QRegFacts:
+        design, weights = self.design, self.design.weights
+        positive = len(design.y) if weights is None else int((weights > 0).sum())
+        loss = solution.objective
+        if weights is not None:
+            used = weights > 0
+            loss = check_loss((self.endog - self.fitted(solution.coef))[used], tau)
+        return QRegFacts(
+            tau=tau,
+            method=self.method,
+            call=self.call,
+            formula=design.formula,
+            response=design.response,
+            nobs=positive,
+            n_dropped=design.n_dropped,
+            n_zero_weight=len(design.y) - positive,
+            total_weight=float(positive if weights is None else weights.sum()),
+            weighted=weights is not None,
+            has_offset=design.offset is not None,
+            intercept=design.intercept,
+            columns=tuple(self.exog_names),
+            terms=tuple((term.name, tuple(term.columns)) for term in design.terms),
+            dropped=tuple(int(j) for j in solution.dropped),
+            objective=float(solution.objective),
+            loss=float(loss),
+            duality_gap=float(solution.duality_gap),
+            iterations=int(solution.iterations),
+            status=solution.status.value,
+            optimal=solution.status.optimal,
+            unique=bool(solution.unique),
+            when=datetime.now().strftime("%Y-%m-%d %H:%M"),
+        )
+
+    # -- what results may ask of their model
+    # -----------------------------------------------------------------------------------
+
+    def fitted(self, coef: np.ndarray) -> np.ndarray:
+        """Return X b (n,) without the offset; dropped coefficients count as 0."""
+        return np.asarray(self.exog @ np.nan_to_num(coef))
+
+    def estimate(self, choice: SEChoice, solution: Solution, tau: float, alpha: float | None = None) -> Estimate:
+        """Return standard errors or intervals of a kind at a solution of this model."""
+        options = self.options_of(choice)
+        kind = KINDS[choice.kind]
+        if kind.intervals_only and alpha is not None:
+            options["alpha"] = alpha
+        problem = Problem(self.exog, self.endog, tau, self.design.weights, solution, SOLVERS[self.method])
+        return kind.estimate(problem, **options)
+
+    def options_of(self, choice: SEChoice) -> dict[str, Any]:
+        """Return the options of a kind of standard error, checked by name, with one group label per row kept."""
+        options = {name: value for name, value in choice.options.items() if value is not None}
+        kind = check_kind(choice.kind, options)
+        if "groups" in kind.options:
+            groups = self.group_labels(options.pop("groups", None))
+            groups = self.groups if groups is None else groups
+            if groups is not None:
+                options["groups"] = groups
+        if choice.kind == "cluster" and "groups" not in options:
+            raise InputError('se="cluster" needs `groups`: a column name, or one label per row.')
+        return options
+
+    def group_labels(self, groups: Any) -> np.ndarray | None:
+        """Return one label per row kept, of groups given as a column name, an array or a Series aligned by index."""
+        if groups is None:
+            return None
+        n, rows = len(self.design.y), self.design.rows
+        if isinstance(groups, str):
+            if self._frame is None or not len(self._frame.columns):
+                raise InputError(
+                    f"`groups` names a column, {groups!r}, but the data are not there; pass one label per row."
+                )
+            groups = find_column(self._frame, groups, "groups")
+        elif isinstance(groups, pd.Series) and self._frame is not None and len(groups) != n:
+            groups = align(groups, self._frame.index, "groups")
+        values = np.asarray(groups)
+        total = n + self.design.n_dropped if self._frame is None else len(self._frame)
+        if values.ndim != 1 or len(values) not in (n, total):
+            raise InputError(f"`groups` must have one label per row: {total} rows, but shape {values.shape}.")
+        return values if len(values) == n else values[rows]
+
+    def null_loss(self, tau: float) -> float:
+        """Return the loss of the best constant for y less the offset, or of 0 if the columns span no constant."""
+        n, weights = len(self.endog), self.design.weights
+        if not self._spans_constant:
+            return check_loss(self.endog, tau, weights)
+        return float(SOLVERS["interior_point"](np.ones((n, 1)), self.endog, tau, weights).objective)
+
+    @cached_property
+    def _spans_constant(self) -> bool:
+        if self.design.intercept:
+            return True
+        X, n = self.exog, len(self.endog)
+        with_ones = np.column_stack((X, np.ones(n)))
+        return X.shape[1] not in independent_columns(with_ones, weights=self.design.weights)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return the rows, as values that JSON holds and arrays: with them a fit can be asked anything again."""
+        design = self.design
+        arrays = {"y": design.y, "X": design.X, "rows": design.rows, "index": _plain_index(design.index)}
+        optional = {"weights": design.weights, "offset": design.offset}
+        if self.groups is not None:
+            optional["groups"] = _plain_index(pd.Index(self.groups))
+        arrays |= {name: values for name, values in optional.items() if values is not None}
+        return {"index_name": None if design.index.name is None else str(design.index.name)}, arrays
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the model without what can be computed again, and without the caller's frame."""
+        computed = ("exog", "endog", "_spans_constant")
+        return {name: value for name, value in self.__dict__.items() if name not in computed} | {"_frame": None}
+
+
+def restore_qreg(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> QRegResults:
+    """Return the results that `QRegResults.state` wrote; with a model if the rows were saved."""
+    parts: dict[str, dict[str, np.ndarray]] = {"fit": {}, "encoder": {}, "model": {}}
+    for name, array in arrays.items():
+        part, _, own = name.partition(".")
+        parts[part][own] = array
+    facts, fit = QRegFacts.from_state(meta["facts"]), parts["fit"]
+    encoder = Encoder.from_state(meta["encoder"], parts["encoder"])
+    estimates = {
+        kind: Estimate.from_state(about, {name.removeprefix(f"{kind}."): array for name, array in fit.items()})
+        for kind, about in meta["estimates"].items()
+    }
+    model = solution = None
+    if "model" in meta:
+        model = _restore_model(meta, parts["model"], facts, encoder)
+        status = next((one for one in Status if one.value == facts.status), Status.OPTIMAL)
+        solution = Solution(
+            fit["coef"], facts.objective, facts.duality_gap, facts.iterations, status,
+            np.array(facts.dropped, dtype=np.intp), fit["a"], fit["basis"], facts.unique,
+        )  # fmt: skip
+    known = {"encoder": encoder, "null_loss": float(meta["null_loss"]), "estimates": estimates}
+    return QRegResults(facts, fit["coef"], SEChoice(meta["se"]), model, solution, known)
+
+
+def _restore_model(
+    meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], facts: QRegFacts, encoder: Encoder
+) -> QReg:
+    design = Design(
+        y=arrays["y"],
+        X=arrays["X"],
+        column_names=facts.columns[1:] if facts.intercept else facts.columns,
+        terms=tuple(Term(name, columns) for name, columns in facts.terms),
+        intercept=facts.intercept,
+        weights=arrays.get("weights"),
+        offset=arrays.get("offset"),
+        index=pd.Index(arrays["index"], name=meta["model"]["index_name"]),
+        rows=arrays["rows"],
+        n_dropped=facts.n_dropped,
+        response=facts.response,
+        formula=facts.formula,
+        encoder=encoder,
+    )
+    model = QReg.from_design(design, facts.tau, meta["se"], facts.method)
+    model.call = facts.call
+    model.groups = arrays.get("groups")
+    return model
+
+
+def _checked(tau: Any) -> Any:
+    check_tau(tau)
+    return tau
+
+
+def _call(head: str, tau: Any, se: str, method: str) -> str:
+    """Return the call as a user would write it, options at their defaults left out."""
+    several = isinstance(tau, list)
+    levels = [str(float(one)) for one in (tau if several else [tau])]
+    if len(levels) > MOST_TAUS:
+        levels = [*levels[:3], "...", levels[-1]]
+    given = [f"tau=[{', '.join(levels)}]" if several else f"tau={levels[0]}"]
+    options = (("se", se, "nid"), ("method", method, "exact"))
+    given += [f"{name}={value!r}" for name, value, default in options if value != default]
+    return head + ", ".join(given) + ")"
+
+
+def _plain_index(index: pd.Index) -> np.ndarray:
+    """Return labels as an array that a file can hold: numbers and dates as they are, all else as text."""
+    values = index.to_numpy()
+    return values if values.dtype.kind in "biufmM" else np.array([str(label) for label in index], dtype=str)
