@@ -16,6 +16,10 @@ class Status(Enum):
         "Optimal: a vertex, certified by a dual solution. The interior point method stopped short of it, and the "
         "simplex method of scipy's HiGHS supplied the start."
     )
+    OPTIMAL_BY_FALLBACK = (
+        "Optimal: a vertex, certified by a dual solution. The fast method did not settle which rows lie near the fit, "
+        "and the interior point method was run on all of them."
+    )
     WITHIN_TOLERANCE = (
         "Optimal to the tolerance, though no vertex was certified: the check loss is accurate to `duality_gap`, the "
         "coefficients to about its root. Raise `max_iter` for more."
