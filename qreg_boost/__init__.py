@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from qreg_boost import datasets
-from qreg_boost.api import load, qbr, qreg
+from qreg_boost.api import l1qreg, load, qbr, qreg, qreg_process
 from qreg_boost.base.process import QuantileProcess
 from qreg_boost.boosting.model import QBR
 from qreg_boost.boosting.results import BoostResults
@@ -23,7 +23,9 @@ __all__ = [
     "QuantileProcess",
     "__version__",
     "datasets",
+    "l1qreg",
     "load",
     "qbr",
     "qreg",
+    "qreg_process",
 ]

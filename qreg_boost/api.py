@@ -12,7 +12,9 @@ from qreg_boost.base.process import QuantileProcess
 from qreg_boost.base.rows import caller_env
 from qreg_boost.base.storage import read
 from qreg_boost.boosting.model import QBR, restore_boost
-from qreg_boost.quantreg.model import QReg, restore_qreg
+from qreg_boost.quantreg.l1_model import L1QReg, restore_l1, restore_l1_fit
+from qreg_boost.quantreg.model import QReg
+from qreg_boost.quantreg.saved_model import restore_process, restore_qreg
 from qreg_boost.quantreg.several import QRegProcess
 
 
@@ -172,7 +174,112 @@ def qreg(
     return QReg.from_formula(formula, data, tau, se=se, method=method, **rows, env=caller_env()).fit()
 
 
-_RESTORERS = {"BoostResults": restore_boost, "QRegResults": restore_qreg}
+def qreg_process(
+    formula: str, data: Any, *, weights: Any = None, offset: Any = None, subset: Any = None, missing: str = "drop"
+) -> Any:
+    """Return the quantile regression of `formula` at every tau: all breakpoints, and the coefficients between them.
+
+    Parameters
+    ----------
+    formula, data, weights, offset, subset, missing
+        As for `qreg`.
+
+    Returns
+    -------
+    QRegPath
+        ``taus`` (breakpoints), ``coef`` (one row per interval), ``params_at(tau)``, ``fit_at(tau)``, ``plot()``.
+
+    Raises
+    ------
+    InputError
+        If an argument, the formula or the data cannot be used; the message says what to do.
+
+    Notes
+    -----
+    The number of intervals grows about like n log n: meant for up to some ten thousand rows. For a grid of taus,
+    ``qreg(..., tau=[...])`` is faster and has standard errors.
+
+    References
+    ----------
+    Koenker, R. W. and d'Orey, V. (1987). Algorithm AS 229: Computing regression quantiles. Applied Statistics 36,
+    383-393.
+
+    Examples
+    --------
+    >>> import qreg_boost as qb
+    >>> path = qb.qreg_process("foodexp ~ income", qb.datasets.load("engel"))
+    >>> path.params_at(0.5).round(4).to_dict()
+    {'Intercept': 81.4822, 'income': 0.5602}
+    """
+    rows = {"weights": weights, "offset": offset, "subset": subset, "missing": missing}
+    return QReg.from_formula(formula, data, 0.5, **rows, env=caller_env()).process()
+
+
+def l1qreg(
+    formula: str,
+    data: Any,
+    tau: float = 0.5,
+    *,
+    standardize: bool = False,
+    unpenalised: Any = None,
+    weights: Any = None,
+    offset: Any = None,
+    subset: Any = None,
+    missing: str = "drop",
+) -> Any:
+    """Return the quantile regression of `formula` under every bound s on the absolute sum of its coefficients.
+
+    Parameters
+    ----------
+    formula, data, weights, offset, subset, missing
+        As for `qreg`.
+    tau : float
+        Quantile level, strictly between 0 and 1; one number.
+    standardize : bool
+        Whether the bound counts coefficients of columns divided by their standard deviations; they are reported on the
+        data's scale in any case.
+    unpenalised : list of term or column names, optional
+        What the bound leaves free besides the intercept.
+
+    Returns
+    -------
+    L1Results
+        ``knots``, ``at(s=)``, ``at(lam=)``, ``select("sic" | "gacv" | "cv")``, ``coef_path()``, ``plot_path()``.
+
+    Raises
+    ------
+    InputError
+        If an argument, the formula or the data cannot be used; the message says what to do.
+
+    Notes
+    -----
+    For every s, the coefficients minimise sum_i w_i rho_tau(y_i - x_i'b) subject to sum_j |b_j| <= s. They are linear
+    in s between the knots; the multiplier lambda is constant there.
+
+    References
+    ----------
+    Li, Y. and Zhu, J. (2008). L1-norm quantile regression. Journal of Computational and Graphical Statistics 17,
+    163-185.
+
+    Examples
+    --------
+    >>> import qreg_boost as qb
+    >>> path = qb.l1qreg("foodexp ~ income", qb.datasets.load("engel"), tau=0.5)
+    >>> path.at(s=0.5).params.round(4).to_dict()
+    {'Intercept': 132.1012, 'income': 0.5}
+    """
+    rows = {"weights": weights, "offset": offset, "subset": subset, "missing": missing}
+    options = {"standardize": standardize, "unpenalised": unpenalised}
+    return L1QReg.from_formula(formula, data, tau, **options, **rows, env=caller_env()).fit()
+
+
+_RESTORERS = {
+    "BoostResults": restore_boost,
+    "L1Fit": restore_l1_fit,
+    "L1Results": restore_l1,
+    "QRegPath": restore_process,
+    "QRegResults": restore_qreg,
+}
 _PROCESSES = {"QuantileProcess": QuantileProcess, "QRegProcess": QRegProcess}
 
 

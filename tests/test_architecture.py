@@ -50,9 +50,9 @@ NUMERIC = (
     "base.rank",
     *(f"boosting.{name}" for name in ("learners", "losses", "loop", "moments", "path", "signflip", "steps")),
     *(f"quantreg.{name}" for name in ("interior_point", "frisch_newton", "vertex", "solution", "exact", "mm")),
-    *(f"quantreg.{name}" for name in ("highs", "solvers", "simplex", "parametric", "pivots", "process", "l1_path", "band")),
-    *(f"quantreg.{name}" for name in ("smooth", "kernels", "rows", "covariance", "bandwidth", "sparsity", "bootstrap")),
-    *("quantreg.rank", "quantreg.anova", "quantreg.inference"),
+    *(f"quantreg.{name}" for name in ("highs", "solvers", "simplex", "parametric", "pivots", "process", "l1_path")),
+    *(f"quantreg.{name}" for name in ("band", "smooth", "kernels", "rows", "covariance", "bandwidth", "sparsity")),
+    *(f"quantreg.{name}" for name in ("bootstrap", "rank", "anova", "inference")),
     *("kernel.kernels", "kernel.box_qp", "reject.losses", "reject.dca"),
 )
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "tools"}
@@ -130,7 +130,9 @@ def place(module: str, imported: Import) -> str:
 def room(module: str) -> int:
     """Return the rank of a module on its floor: 2 what a user fits, 1 what a user gets back, 0 what it is made of."""
     last = module.rsplit(".", 1)[-1]
-    return 2 if last == "model" else 1 if last in {"results", "several", "process"} else 0
+    if last.endswith("model"):
+        return 2
+    return 1 if last.endswith("results") or last in {"several", "process"} else 0
 
 
 def numeric(module: str) -> bool:

@@ -76,6 +76,47 @@ def _mark_stop(ax: Any, stop: int) -> None:
     ax.annotate(f"mstop = {stop}", (stop, 1.0), **above, ha="center", va="bottom", fontsize=FONT, color="0.4")
 
 
+def plot_l1_path(coef_table: pd.DataFrame, tau: float | None = None, ax: Any = None) -> Any:
+    """Return the Axes with each coefficient that is ever other than 0 against the bound s; the intercept is left out.
+
+    Parameters
+    ----------
+    coef_table : DataFrame (knots s by terms)
+    tau : float, optional
+        Quantile level, for the title.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> path = pd.DataFrame({"Intercept": [1.0, 0.0], "x": [0.0, 0.5]}, index=[0.0, 0.5])
+    >>> plot_l1_path(path, tau=0.5).get_xlabel()
+    's: sum of the sizes of the coefficients'
+    """
+    ax = axes(ax)
+    table = coef_table.drop(columns="Intercept", errors="ignore").fillna(0.0)
+    values, s = table.to_numpy(), coef_table.index.to_numpy(dtype=float)
+    moved = np.flatnonzero((values != 0).any(axis=0))
+    ranked = moved[np.argsort(-np.abs(values[-1, moved]), kind="stable")]
+    for k in ranked[MOST_LABELS:]:
+        ax.plot(s, values[:, k], color=GREY, linewidth=0.7)
+    named = np.sort(ranked[:MOST_LABELS])
+    ends = []
+    for position, (k, name) in enumerate(zip(named, labels(table.columns[named]), strict=True)):
+        shade, style = colour(position)
+        ax.plot(s, values[:, k], color=shade, linestyle=style, linewidth=1.6)
+        ends.append(End(float(values[-1, k]), name, shade))
+    ax.plot([0.0, s[-1]], [0.0, 0.0], color=GREY, linewidth=0.8, zorder=0)
+    ax.set(
+        xlabel="s: sum of the sizes of the coefficients", ylabel="coefficient (units of y per unit of the predictor)"
+    )
+    heading(ax, _chosen_of("L1 path", len(moved), table.shape[1]), tau)
+    if s[-1] > 0:
+        label_ends(ax, float(s[-1]), ends, 0.0)
+    return ax
+
+
 def plot_risk(risk_path: pd.Series, tau: float | None = None, ax: Any = None) -> Any:
     """Return the Axes with the training loss against the iteration, its last value written.
 

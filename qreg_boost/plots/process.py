@@ -132,6 +132,36 @@ def plot_coefficients(table: pd.DataFrame, ols: pd.DataFrame | None = None, leve
     return panels
 
 
+def plot_steps(taus: np.ndarray, coef: pd.DataFrame, ax: Any = None) -> Any:
+    """Return the Axes with each coefficient as a step function of tau, one panel each.
+
+    Parameters
+    ----------
+    taus : (K + 1,) array
+        Breakpoints.
+    coef : DataFrame (K intervals by terms)
+    ax : array of matplotlib Axes, optional
+        One per coefficient; by default a new figure.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> plot_steps(np.array([0.0, 0.5, 1.0]), pd.DataFrame({"x": [1.0, 2.0]}))[0].get_xlabel()
+    'tau'
+    """
+    panels = _panels(coef.shape[1], ax)
+    for one, term, name in zip(panels, coef.columns, labels(coef.columns), strict=True):
+        one.stairs(coef[term].to_numpy(), taus, baseline=None, color=colour(0)[0], linewidth=1.2)
+        one.set_title(name, loc="left", fontsize=11)
+        inner = coef[term].to_numpy()[(taus[1:] > 0.02) & (taus[:-1] < 0.98)]
+        low, high = np.nanmin(inner, initial=np.inf), np.nanmax(inner, initial=-np.inf)
+        if high > low:  # the ends, fitted by few rows, would flatten the rest
+            one.set_ylim(low - 0.08 * (high - low), high + 0.08 * (high - low))
+    for one in panels[-_in_a_row(coef.shape[1]) :]:
+        one.set_xlabel("tau")
+    return panels
+
+
 def _in_a_row(count: int) -> int:
     return min(count, 2 if count <= 4 else 3)
 

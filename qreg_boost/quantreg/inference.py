@@ -13,6 +13,7 @@ import numpy as np
 
 from qreg_boost.base.checks import InputError, check_choice, listed, nearest
 from qreg_boost.quantreg import covariance
+from qreg_boost.quantreg.rank import rank_intervals
 from qreg_boost.quantreg.solution import Solution
 
 Solver = Callable[..., Solution]
@@ -136,10 +137,19 @@ def _cluster(problem: Problem, *, groups: Any, bandwidth: Any = "hall-sheather")
     return Estimate("cluster", found.matrix, facts=facts, note=_density(found))
 
 
+def _rank(problem: Problem, *, alpha: float = 0.1, **options: Any) -> Estimate:
+    found = rank_intervals(
+        problem.X, problem.y, problem.tau, problem.solution, problem.weights,
+        alpha=alpha, solver=problem.solver, **options,
+    )  # fmt: skip
+    return Estimate("rank", None, found.bounds, alpha, (("Rank test", f"{found.kind} errors"),))
+
+
 KINDS: dict[str, Kind] = {
     "iid": Kind(_sandwich(covariance.iid), ("bandwidth",), "identically distributed errors"),
     "nid": Kind(_sandwich(covariance.nid), ("bandwidth",), "sandwich, densities by fits at tau +- bandwidth"),
     "ker": Kind(_sandwich(covariance.ker), ("bandwidth",), "sandwich, densities by a kernel"),
+    "rank": Kind(_rank, ("iid", "tcrit", "interp", "bandwidth"), "inverted rank score test", True, 0.1),
     "cluster": Kind(_cluster, ("groups", "bandwidth"), "errors dependent within clusters"),
 }
 
@@ -151,5 +161,6 @@ def check_kind(se: Any, options: Mapping[str, Any]) -> Kind:
         if name not in kind.options:
             owners = [other for other, row in KINDS.items() if name in row.options]
             hint = f" It belongs to se={' or '.join(map(repr, owners))}." if owners else nearest(name, kind.options)
+            hint = " conf_int(alpha=...) and summary(alpha=...) set the level." if name == "alpha" else hint
             raise InputError(f"se={se!r} has no option {name!r}.{hint} Its options: {listed(kind.options)}.")
     return kind

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -11,16 +12,17 @@ import numpy as np
 import pandas as pd
 
 from qreg_boost.base.checks import InputError, check_choice, check_tau, listed
-from qreg_boost.base.design import Design, Encoder, Term
+from qreg_boost.base.design import Design
 from qreg_boost.base.frames import align, as_frame, find_column
 from qreg_boost.base.rank import independent_columns
 from qreg_boost.quantreg.exact import exact
 from qreg_boost.quantreg.facts import QRegFacts
 from qreg_boost.quantreg.inference import KINDS, Estimate, Problem, check_kind
 from qreg_boost.quantreg.interior_point import interior_point
+from qreg_boost.quantreg.process_results import QRegPath
 from qreg_boost.quantreg.results import QRegResults, SEChoice
 from qreg_boost.quantreg.several import QRegProcess
-from qreg_boost.quantreg.solution import Solution, Status, check_loss
+from qreg_boost.quantreg.solution import Solution, check_loss
 
 SOLVERS = {
     "exact": exact,
@@ -188,6 +190,19 @@ class QReg:
         """Return the solution at one tau, from `start` (p,) if the method can use it."""
         return SOLVERS[self.method](self.exog, self.endog, tau, self.design.weights, start=start)
 
+    def at(self, tau: float) -> QRegResults:
+        """Return the fit at one tau."""
+        return self._results(self.solve(tau), tau)
+
+    def process(self) -> QRegPath:
+        """Return the solution at every tau."""
+        from qreg_boost.quantreg.process import quantile_process
+
+        found = quantile_process(self.exog, self.endog, self.design.weights)
+        call = f'qreg_process("{self.formula}", data)' if self.formula else "QReg(y, X).process()"
+        facts = replace(self._facts(self.solve(0.5), 0.5), call=call)
+        return QRegPath(found, facts, self, self.design.encoder)
+
     def _results(self, solution: Solution, tau: float) -> QRegResults:
         options = {"groups": self.groups} if self.se == "cluster" else {}
         return QRegResults(self._facts(solution, tau), solution.coef, SEChoice(self.se, options), self, solution)
@@ -302,54 +317,6 @@ class QReg:
         """Return the model without what can be computed again, and without the caller's frame."""
         computed = ("exog", "endog", "_spans_constant")
         return {name: value for name, value in self.__dict__.items() if name not in computed} | {"_frame": None}
-
-
-def restore_qreg(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> QRegResults:
-    """Return the results that `QRegResults.state` wrote; with a model if the rows were saved."""
-    parts: dict[str, dict[str, np.ndarray]] = {"fit": {}, "encoder": {}, "model": {}}
-    for name, array in arrays.items():
-        part, _, own = name.partition(".")
-        parts[part][own] = array
-    facts, fit = QRegFacts.from_state(meta["facts"]), parts["fit"]
-    encoder = Encoder.from_state(meta["encoder"], parts["encoder"])
-    estimates = {
-        kind: Estimate.from_state(about, {name.removeprefix(f"{kind}."): array for name, array in fit.items()})
-        for kind, about in meta["estimates"].items()
-    }
-    model = solution = None
-    if "model" in meta:
-        model = _restore_model(meta, parts["model"], facts, encoder)
-        status = next((one for one in Status if one.value == facts.status), Status.OPTIMAL)
-        solution = Solution(
-            fit["coef"], facts.objective, facts.duality_gap, facts.iterations, status,
-            np.array(facts.dropped, dtype=np.intp), fit["a"], fit["basis"], facts.unique,
-        )  # fmt: skip
-    known = {"encoder": encoder, "null_loss": float(meta["null_loss"]), "estimates": estimates}
-    return QRegResults(facts, fit["coef"], SEChoice(meta["se"]), model, solution, known)
-
-
-def _restore_model(
-    meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], facts: QRegFacts, encoder: Encoder
-) -> QReg:
-    design = Design(
-        y=arrays["y"],
-        X=arrays["X"],
-        column_names=facts.columns[1:] if facts.intercept else facts.columns,
-        terms=tuple(Term(name, columns) for name, columns in facts.terms),
-        intercept=facts.intercept,
-        weights=arrays.get("weights"),
-        offset=arrays.get("offset"),
-        index=pd.Index(arrays["index"], name=meta["model"]["index_name"]),
-        rows=arrays["rows"],
-        n_dropped=facts.n_dropped,
-        response=facts.response,
-        formula=facts.formula,
-        encoder=encoder,
-    )
-    model = QReg.from_design(design, facts.tau, meta["se"], facts.method)
-    model.call = facts.call
-    model.groups = arrays.get("groups")
-    return model
 
 
 def _checked(tau: Any) -> Any:

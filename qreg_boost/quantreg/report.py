@@ -96,12 +96,12 @@ def _coefficients(fit: QRegResults, alpha: float) -> Table:
         columns = [numbers(fit.params.to_numpy()[shown], 12, min(digits, 6))]
         if KINDS[fit.se].intervals_only:
             heads: tuple[str, ...] = ("coef", "lower", "upper")
-            columns += [_numbers(bounds[:, 0], digits), _numbers(bounds[:, 1], digits)]
+            columns += _bound_columns(bounds, digits + 1)
         else:
             heads = ("coef", "std err", "t", "P>|t|", *bound_labels(alpha))
             columns += [_numbers(fit.bse.to_numpy()[shown], digits - 1), _fixed(fit.tvalues.to_numpy()[shown])]
             columns += [_fixed(fit.pvalues.to_numpy()[shown])]
-            columns += [_numbers(bounds[:, 0], digits - 1), _numbers(bounds[:, 1], digits - 1)]
+            columns += _bound_columns(bounds, digits - 1)
         rows = tuple(Row(name, cells) for name, *cells in zip(names, *columns, strict=True))  # type: ignore[arg-type]
         rows = tuple(Row(row.name, _told(row.cells)) for row in rows)
         table = Table(heads, (rows,), even=False, stacked=False, notes=tuple(_table_notes(fit, alpha)))
@@ -113,6 +113,12 @@ def _coefficients(fit: QRegResults, alpha: float) -> Table:
 def _told(cells: tuple[str, ...]) -> tuple[str, ...]:
     """Return the cells of a row, those of a column that was dropped saying so."""
     return ("dropped", *[""] * (len(cells) - 1)) if cells[0] == "" else tuple(cells)
+
+
+def _bound_columns(bounds: np.ndarray, digits: int) -> list[list[str]]:
+    """Return both columns of bounds (p, 2) with the same decimals."""
+    texts = _numbers(bounds.ravel(), digits)
+    return [texts[0::2], texts[1::2]]
 
 
 def _numbers(values: np.ndarray, digits: int) -> list[str]:
