@@ -178,6 +178,12 @@ class QRegProcess(QuantileProcess):
         line = self.least_squares(alpha) if ols else None
         return plot_coefficients(table[table["term"].isin(names)], line, 1.0 - alpha, axes)
 
+    def compare_r(self) -> Any:
+        """Return a comparison with R's quantreg, the fits below each other."""
+        from qreg_boost.r.compare import compare
+
+        return compare(self)
+
     def _chosen(self, terms: Any) -> list[str]:
         known = [str(name) for name in self.params.index if name not in self.fits[0].facts.aliased]
         names = known[:12] if terms is None else [terms] if isinstance(terms, str) else list(terms)

@@ -26,7 +26,7 @@ _CHECKS = "Exact solver of this package beside rq, on the same columns:"
 _LOSS = "check loss (sum)"
 _EXPECTED = "expected: stopped on its way"
 # Beyond this many entries of the design rq's simplex is slow; its interior point is exact to about 1e-6 relative.
-_SIMPLEX_MOST = 500_000
+SIMPLEX_MOST = 500_000
 _RQ = """
 fit <- if (is.null(weights)) quantreg::rq.fit(X, y, tau = tau, method = method) else
   quantreg::rq.wfit(X, y, tau = tau, weights = weights, method = method)
@@ -71,6 +71,8 @@ class Comparison:
         fit by the spread of y.
     notes : tuple of str
         What to know when reading the tables.
+    about_checks : str
+        What stands above the second table.
     """
 
     title: str
@@ -80,18 +82,20 @@ class Comparison:
     unique: bool
     agrees: bool
     notes: tuple[str, ...]
+    about_checks: str = _CHECKS
 
     def __str__(self) -> str:
         first, second = _text(self.table), _text(self.checks)
         rule = "=" * max(len(line) for line in (self.title, *first.splitlines(), *second.splitlines()))
-        return "\n".join([self.title, rule, first, "", _CHECKS, second, rule, *self.notes])
+        checks = [] if self.checks.empty else ["", self.about_checks, second]
+        return "\n".join([self.title, rule, first, *checks, rule, *self.notes])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         first, second = (t.to_html(index=False, formatters=_FORMATS, border=0) for t in (self.table, self.checks))
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
-        return f"<h4>{html.escape(self.title)}</h4>{first}<h5>{html.escape(_CHECKS)}</h5>{second}{notes}"
+        return f"<h4>{html.escape(self.title)}</h4>{first}<h5>{html.escape(self.about_checks)}</h5>{second}{notes}"
 
 
 def compare(fit: Any) -> Comparison:
@@ -101,7 +105,7 @@ def compare(fit: Any) -> Comparison:
     ----------
     fit : results of this package
         What is compared depends on what the fit offers: a boosted quantile fit is set beside quantreg's `rq`, and
-        beside mboost where that is installed.
+        beside mboost where that is installed; a quantile regression beside `rq` with all its inference.
 
     Returns
     -------
@@ -127,8 +131,8 @@ def compare(fit: Any) -> Comparison:
         if needed <= offered:
             return function(fit)
     raise InputError(
-        f"There is no comparison with R for {type(fit).__name__}; pass a fit of qbr, for instance "
-        "`r.compare(qbr(formula, data))`."
+        f"There is no comparison with R for {type(fit).__name__}; pass a fit of qbr or qreg, for "
+        "instance `r.compare(qreg(formula, data))`."
     )
 
 
@@ -165,23 +169,23 @@ def _boosted(fit: Any) -> Comparison:
     solution = fit.optimum
     session.require("quantreg")
     problem = _problem(fit.model.design, len(solution.coef))
-    method = "br" if problem.X.size <= _SIMPLEX_MOST else "fn"
+    method = "br" if problem.X.size <= SIMPLEX_MOST else "fn"
     found, said = _optimum_in_r(problem, fit.tau, method)
     least, coef = float(found["objective"].iloc[0]), found["coef"].to_numpy()
     ours = np.asarray(solution.coef)[problem.kept]
     gap = (fit.risk - least) / least if least > 0 else float("nan")
     unique = bool(solution.unique) and not any("nonunique" in text for text in said)
     more, notes = _mboost(fit)
-    checks = _frame([*_check_rows(problem, solution.objective, least, ours, coef, unique), *more])
+    checks = frame([*_check_rows(problem, solution.objective, least, ours, coef, unique), *more])
     agrees = (
-        _close(solution.objective, least)
+        close(solution.objective, least)
         and not gap < -1e-6
-        and (not unique or _same_fit(problem, ours, coef))
-        and all(_close(row[1], row[2]) for row in more)
+        and (not unique or same_fit(problem.X, problem.y, ours, coef))
+        and all(close(row[1], row[2]) for row in more)
     )
     return Comparison(
         title=f"Quantile boosting beside R's quantreg: tau {fit.tau:g}, {len(problem.y)} rows, {fit.mstop} iterations",
-        table=_frame(_boosted_rows(problem, fit, least, coef, gap)),
+        table=frame(_boosted_rows(problem, fit, least, coef, gap)),
         checks=checks,
         gap=gap,
         unique=unique,
@@ -202,23 +206,31 @@ def _process(fits: Any) -> Comparison:
     notes = {f"tau {tau:g}: {note}": None for one, tau in zip(found, taus, strict=True) for note in one.notes}
     shared = [note for note in found[0].notes if all(note in one.notes for one in found)]
     return Comparison(
-        title=f"Quantile boosting beside R's quantreg: tau {', '.join(f'{tau:g}' for tau in taus)}",
+        title=f"{found[0].title.split(':')[0]}: tau {', '.join(f'{tau:g}' for tau in taus)}",
         table=stacked([one.table for one in found]),
         checks=stacked([one.checks for one in found]),
         gap=float(np.max([one.gap for one in found])),
         unique=all(one.unique for one in found),
         agrees=all(one.agrees for one in found),
         notes=(*(note for note in notes if note.split(": ", 1)[1] not in shared), *shared),
+        about_checks=found[0].about_checks,
     )
+
+
+def _regression(fit: Any) -> Comparison:
+    """Return a quantile regression beside rq's."""
+    from qreg_boost.r.compare_regression import compare_regression
+
+    return compare_regression(fit)
 
 
 def _boosted_rows(problem: _Problem, fit: Any, least: float, coef: np.ndarray, gap: float) -> list[_Row]:
     above = "expected: at or above rq's" if np.isnan(gap) else f"expected: {100 * gap:.3g} % above rq's"
     theirs = np.full(len(problem.names), np.nan)
     theirs[problem.kept] = coef
-    rows = [_row(_LOSS, fit.risk, least, above)]
+    rows = [as_row(_LOSS, fit.risk, least, above)]
     for name, a, b in zip(problem.names, fit.params.reindex(problem.names).fillna(0.0), theirs, strict=True):
-        rows.append(_row(name, a, b, "not in rq: aliased" if np.isnan(b) else _EXPECTED))
+        rows.append(as_row(name, a, b, "not in rq: aliased" if np.isnan(b) else _EXPECTED))
     return rows
 
 
@@ -227,8 +239,8 @@ def _check_rows(
 ) -> list[_Row]:
     note = "must agree" if unique else "may differ: the optimum is not unique"
     names = [problem.names[j] for j in problem.kept]
-    rows = [_row(name, a, b, note) for name, a, b in zip(names, ours, coef, strict=True)]
-    return [_row(_LOSS, objective, least, "must agree"), *rows]
+    rows = [as_row(name, a, b, note) for name, a, b in zip(names, ours, coef, strict=True)]
+    return [as_row(_LOSS, objective, least, "must agree"), *rows]
 
 
 def _problem(design: Any, size: int) -> _Problem:
@@ -251,11 +263,13 @@ def _optimum_in_r(problem: _Problem, tau: float, method: str) -> tuple[dict[str,
     return outcome.value, outcome.warnings
 
 
-def _row(term: str, python: float, r: float, note: str) -> _Row:
+def as_row(term: str, python: float, r: float, note: str) -> _Row:
+    """Return a row of a table of comparison."""
     return term, float(python), float(r), float(python) - float(r), note
 
 
-def _frame(rows: list[_Row]) -> pd.DataFrame:
+def frame(rows: list[_Row]) -> pd.DataFrame:
+    """Return rows as a table."""
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
@@ -263,14 +277,15 @@ def _text(table: pd.DataFrame) -> str:
     return table.to_string(index=False, formatters=_FORMATS, justify="right")
 
 
-def _close(a: float, b: float, tolerance: float = 1e-6) -> bool:
+def close(a: float, b: float, tolerance: float = 1e-6) -> bool:
+    """Return whether two figures agree, relative to the larger."""
     return abs(a - b) <= tolerance * max(abs(a), abs(b))
 
 
-def _same_fit(problem: _Problem, ours: np.ndarray, theirs: np.ndarray) -> bool:
+def same_fit(X: np.ndarray, y: np.ndarray, ours: np.ndarray, theirs: np.ndarray) -> bool:
     """Return whether coefficients agree to 1e-6 of the spread of y that their columns can move."""
-    reach = np.abs(problem.X).max(axis=0, initial=0.0)
-    spread = max(float(np.ptp(problem.y)), float(np.abs(problem.y).max(initial=0.0)))
+    reach = np.abs(X).max(axis=0, initial=0.0)
+    spread = max(float(np.ptp(y)), float(np.abs(y).max(initial=0.0)))
     return bool((np.abs(ours - theirs) * reach <= 1e-6 * max(spread, 1e-300)).all())
 
 
@@ -316,7 +331,7 @@ def _mboost(fit: Any) -> tuple[list[_Row], tuple[str, ...]]:
     )
     if outcome.error is not None:
         return [], (f"Not compared with {name}, which stopped: {outcome.error}",)
-    return [_row(f"{name}: check loss", fit.risk, float(outcome.value["risk"].iloc[0]), "must agree")], ()
+    return [as_row(f"{name}: check loss", fit.risk, float(outcome.value["risk"].iloc[0]), "must agree")], ()
 
 
 _FORMATS: dict[str, Callable[[Any], str]] = {
@@ -328,5 +343,6 @@ _FORMATS: dict[str, Callable[[Any], str]] = {
 # What a fit must offer -> how it is compared; the first row that applies counts.
 _KINDS: tuple[tuple[frozenset[str], Callable[[Any], Comparison]], ...] = (
     (frozenset({"taus", "fits"}), _process),
+    (frozenset({"with_se", "solution", "params", "model"}), _regression),
     (frozenset({"optimum", "risk", "mstop", "params", "model"}), _boosted),
 )

@@ -1,0 +1,165 @@
+"""A quantile regression beside R's: coefficients, loss, likelihood, every kind of standard error, rank intervals.
+
+Some of R's figures move when the rows are put in another order or the response into other units (its rank intervals
+where the test has steps, its nid and iid where y is very small or large). So R computes all of them twice, the second
+time with rows reversed, y times 1000 and weights times 10, and only figures that it gives again are compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qreg_boost.base.checks import InputError
+from qreg_boost.r import session
+from qreg_boost.r.compare import SIMPLEX_MOST, Comparison, as_row, close, frame, same_fit
+from qreg_boost.r.objects import regression
+
+_KINDS = ("iid", "nid", "ker")
+# R inverts rank tests by default up to this many rows; beyond it takes long.
+_RANK_MOST = 1000
+_STABLE, _SAME_ERRORS, _SAME_BOUNDS, _SAME_LIKELIHOOD = 1e-6, 1e-6, 1e-5, 1e-8
+_CHECKS = "Inference of this package beside quantreg's summary, logLik and AIC:"
+_FIGURES = """
+figures <- function(order, unit, heavier) {
+  d <- data.frame(y = y[order] * unit)
+  d$X <- X[order, , drop = FALSE]
+  given <- if (is.null(w)) list() else list(weights = w[order] * heavier)
+  fit <- do.call(quantreg::rq, c(list(y ~ 0 + X, data = d, tau = tau, method = method), given))
+  error <- function(kind) tryCatch(summary(fit, se = kind, covariance = TRUE)$coefficients[, 2] / unit,
+                                   error = function(e) rep(NA_real_, ncol(X)))
+  bounds <- if (rank) tryCatch(summary(fit, se = "rank")$coefficients[, 2:3] / unit, error = function(e) NULL)
+  b <- as.vector(fit$coefficients) / unit
+  r <- y - X %*% b
+  by <- if (is.null(w)) 1 else w
+  list(coef = b, objective = sum(by * r * (tau - (r < 0))), iid = error("iid"), nid = error("nid"), ker = error("ker"),
+       bounds = if (!is.null(bounds)) as.vector(bounds), llf = as.numeric(logLik(fit)) + length(y) * log(unit),
+       aic = as.numeric(AIC(fit)) - 2 * length(y) * log(unit))
+}
+list(first = figures(seq_along(y), 1, 1), second = figures(rev(seq_along(y)), 1000, 10))
+"""
+
+
+@dataclass(frozen=True)
+class _Figures:
+    """What R finds, twice: the names are those of `_FIGURES`."""
+
+    first: dict[str, Any]
+    second: dict[str, Any]
+
+    def get(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        values = [one[name] for one in (self.first, self.second)]
+        a, b = (np.empty(0) if v is None else np.atleast_1d(np.asarray(v, dtype=float)) for v in values)
+        return a, b
+
+
+def compare_regression(fit: Any) -> Comparison:
+    """Return a quantile regression beside R's; see `qreg_boost.r.compare`.
+
+    Raises
+    ------
+    InputError
+        For a fit loaded without its rows.
+    """
+    if fit.solution is None:
+        raise InputError("Comparing with R needs the rows of the fit; it was loaded without them.")
+    session.require("quantreg")
+    told = regression([fit])
+    X = told["d"].to_numpy()[:, 1:]
+    X = np.column_stack((np.ones(len(X)), X)) if told["intercept"] else X
+    y = told["d"].to_numpy()[:, 0]
+    method = "br" if X.size <= SIMPLEX_MOST else "fn"
+    rank = X.shape[1] > 1 and len(y) <= _RANK_MOST
+    outcome = session.run(_FIGURES, X=X, y=y, w=told["w"], tau=fit.tau, method=method, rank=bool(rank))
+    if outcome.error is not None:
+        raise session.RError(f"quantreg stopped on the columns of this fit: {outcome.error}")
+    figures = _Figures(outcome.value["first"], outcome.value["second"])
+    return _comparison(fit, figures, X, y, told, method)
+
+
+def _comparison(
+    fit: Any, figures: _Figures, X: np.ndarray, y: np.ndarray, told: dict[str, Any], method: str
+) -> Comparison:
+    names = (["Intercept"] if told["intercept"] else []) + told["columns"]
+    ours, theirs = told["coef"][:, 0], figures.get("coef")[0]
+    least = float(figures.get("objective")[0][0])
+    unique = bool(fit.facts.unique)  # by certificate; R's warning says no more than "may be"
+    same = same_fit(X, y, ours, theirs)
+    note = "must agree" if unique else "may differ: the optimum is not unique"
+    rows = [as_row("check loss (sum)", fit.objective, least, "must agree")]
+    rows += [as_row(name, a, b, note) for name, a, b in zip(names, ours, theirs, strict=True)]
+    exact = 1e-6 if method == "br" else 1e-5
+    agrees = close(fit.objective, least, exact) and (same or not unique)
+    checks, fine, moving = _inference(fit, figures, names) if same else ([], True, 0)
+    gap = (fit.objective - least) / least if least > 0 else float("nan")
+    return Comparison(
+        title=f"Quantile regression beside R's quantreg: tau {fit.tau:g}, {len(y)} rows",
+        table=frame(rows),
+        checks=frame(checks),
+        gap=gap,
+        unique=unique,
+        agrees=agrees and fine,
+        notes=_notes(fit, agrees and fine, same, moving, method),
+        about_checks=_CHECKS,
+    )
+
+
+def _inference(fit: Any, figures: _Figures, names: list[str]) -> tuple[list[Any], bool, int]:
+    """Return rows for all inference, whether those that must agree do, and how many of R's figures move."""
+    kept = [j for j in range(len(fit.params)) if j not in fit.facts.dropped]
+    checked: list[tuple[str, float, float, float, float]] = []  # name, ours, R's, R's again, tolerance
+    for name, value in (("llf", fit.llf), ("aic", fit.aic)):
+        first, second = figures.get(name)
+        checked.append((name, value, first[0], second[0], _SAME_LIKELIHOOD))
+    for kind in _KINDS:
+        errors = fit.with_se(kind).bse.to_numpy()[kept]
+        first, second = figures.get(kind)
+        checked += [
+            (f"{name}: se {kind}", *values, _SAME_ERRORS)
+            for name, *values in zip(names, errors, first, second, strict=True)
+        ]
+    first, second = figures.get("bounds")
+    if len(first):
+        ends = fit.with_se("rank").conf_int(0.1).to_numpy()[kept].ravel(order="F")
+        labels = [f"{name}: rank {side}" for side in ("lower", "upper") for name in names]
+        again = second if len(second) == len(first) else np.full(len(first), np.nan)
+        checked += [
+            (label, *values, _SAME_BOUNDS)
+            for label, *values in zip(labels, ends, _infinite(first), _infinite(again), strict=True)
+        ]
+    rows, fine, moving = [], True, 0
+    for label, a, b, again_b, tolerance in checked:
+        stable = close(b, again_b, _STABLE) or b == again_b
+        moving += not stable
+        fine &= not stable or a == b or close(a, b, tolerance)
+        rows.append(as_row(label, a, b, "must agree" if stable else _moves(b, again_b)))
+    return rows, bool(fine), moving
+
+
+def _infinite(values: np.ndarray) -> np.ndarray:
+    return np.where(np.abs(values) > 1e300, np.sign(values) * np.inf, values)
+
+
+def _moves(first: float, second: float) -> str:
+    if not (np.isfinite(first) and np.isfinite(second)):
+        return "not compared: R has no figure" if np.isnan(first) else "not compared: R's is not finite"
+    spread = abs(second - first) / max(abs(first), abs(second))
+    return f"not compared: R's moves by {100 * spread:.2g} %"
+
+
+def _notes(fit: Any, agrees: bool, same: bool, moving: int, method: str) -> tuple[str, ...]:
+    unique = fit.facts.unique
+    agree = "agree" if agrees else "do NOT agree; please report it with the data"
+    aliased = ", ".join(fit.facts.aliased)
+    notes = {
+        f"This package and quantreg {agree}.": True,
+        "The optimum is not unique: several coefficients reach it.": not unique,
+        "R's are others of them, so nothing else is compared.": not unique and not same,
+        f"Not compared: {moving} of R's figures, which move with row order, y x 1000 or weights x 10.": moving,
+        f"Left out as linear combinations of the columns before: {aliased}.": bool(aliased),
+        "rq ignores offsets, so it was given y - offset.": fit.facts.has_offset,
+        "For the size of the data rq's interior point was used (method 'fn'), exact to about 1e-6.": method == "fn",
+    }
+    return tuple(note for note, applies in notes.items() if applies)
