@@ -31,14 +31,14 @@ def read_arrays(
     column_names = _names(names, found, values.shape[1])
     wts = None if weights is None else check_weights(_by_row(weights, index, "weights"), len(response))
     off = None if offset is None else check_offset(_by_row(offset, index, "offset"), len(response))
-    rows = np.arange(len(response))
+    rows = np.arange(len(response), dtype=np.int32 if len(response) < 2**31 else np.int64)
     missing = _missing(response, values, column_names, refuse_missing)
     if missing is not None:
         rows = rows[~missing]
         response, values = response[rows], values[rows]
         off = None if off is None else off[rows]
         wts = None if wts is None else check_weights(wts[rows], len(rows))
-    terms = tuple([Term(name, (j,)) for j, name in enumerate(column_names)])
+    terms = tuple(map(Term, column_names, zip(range(len(column_names)))))
     encoder = Encoder(None, column_names, terms, None if offset is None else "array")
     return Learned(response, values, wts, off, rows, len(index) - len(rows), label, encoder), index
 
@@ -51,16 +51,19 @@ def _predictors(X: Any) -> tuple[np.ndarray, list[str] | None]:
     elif isinstance(X, pd.DataFrame) or hasattr(X, "to_pandas"):
         frame = X if isinstance(X, pd.DataFrame) else X.to_pandas()
         found = [str(column) for column in frame.columns]
-        values = np.empty(frame.shape)
-        for j, name in enumerate(found):
-            values[:, j] = _column(frame.iloc[:, j], name)
+        if all(dtype == np.float64 for dtype in frame.dtypes):
+            values = frame.to_numpy()  # no copy where pandas holds one block
+        else:
+            values = np.empty(frame.shape, order="F")
+            for j, name in enumerate(found):
+                values[:, j] = _column(frame.iloc[:, j], name)
     else:
         values, found = _floats(X, "X"), None
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2:
         raise InputError(f"`X` must have shape (n, p) or (n,); got {values.shape}.")
-    return np.ascontiguousarray(values), found
+    return values if values.flags.f_contiguous else np.ascontiguousarray(values), found
 
 
 def _column(series: pd.Series, name: str) -> np.ndarray:

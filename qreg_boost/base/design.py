@@ -28,7 +28,7 @@ class Design:
     Attributes
     ----------
     y : (n,) array, units of the response
-    X : (n, p) array, C-contiguous, the predictors without the intercept's column
+    X : (n, p) array, contiguous by rows or by columns, the predictors without the intercept's column
     column_names : p names, patsy's
     terms : a partition of the columns, by degree and then in the order of the formula
     intercept : False after ``0 +`` or ``- 1``

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,8 +14,7 @@ from qreg_boost.base.coding import Block, CodedFactor, Source, built, codes_of, 
 from qreg_boost.base.frames import as_frame, find_column, row_values
 
 
-@dataclass(frozen=True)
-class Term:
+class Term(NamedTuple):
     """A term of the formula: its name as the user reads it, and the positions of its columns in the design."""
 
     name: str

@@ -85,8 +85,8 @@ class BoostFacts:
             has_offset=design.offset is not None,
             intercept=design.intercept,
             null_loss=null_loss,
-            columns=tuple(design.column_names),
-            terms=tuple((term.name, tuple(term.columns)) for term in design.terms),
+            columns=design.column_names,
+            terms=design.terms,
             when=datetime.now().strftime("%Y-%m-%d %H:%M"),
         )
 

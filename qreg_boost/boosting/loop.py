@@ -32,6 +32,8 @@ class Task:
         Its unit is that of y over that of the negative gradient.
     start : float
         Constant to start from, in units of y.
+    rounding : float
+        Residuals between -rounding and 0 are 0 but for rounding, and count as positive.
     """
 
     y: np.ndarray
@@ -40,6 +42,7 @@ class Task:
     learner: PreparedLearner
     step: StepRule
     start: float
+    rounding: float = 0.0
 
 
 def boost(
@@ -58,7 +61,7 @@ def boost(
     risks = [loss.risk(y, f, weights)]
     status = "complete"
     for _ in range(count):
-        update = task.learner.update(loss.negative_gradient(y, f))
+        update = task.learner.update(loss.negative_gradient(y + task.rounding, f))
         step = task.step.at(update, task.learner, memory, loss, y, f, weights)
         if step.gamma == 0.0:
             status = stalled(len(updates))

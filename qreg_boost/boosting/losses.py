@@ -93,10 +93,13 @@ class CheckLoss:
 
     tau: float
 
-    def risk(self, y: np.ndarray, f: np.ndarray, weights: np.ndarray) -> float:
+    def risk(self, y: np.ndarray, f: np.ndarray | float, weights: np.ndarray) -> float:
         """Return the weighted sum of check losses, in units of y."""
         r = y - f
-        return float(np.dot(weights, r * (self.tau - (r < 0.0))))
+        below = np.minimum(r, 0.0)
+        r *= self.tau
+        r -= below
+        return float(np.dot(weights, r))
 
     def negative_gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return u_i = I(y_i - f_i >= 0) - (1 - tau) (Zheng 2012, Fig. 2): a residual of 0 counts as positive."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import InputError, listed, nearest
+from qreg_boost.base.checks import LARGEST, InputError, listed, nearest
 from qreg_boost.base.design import Design, Encoder, Term
 from qreg_boost.base.rank import independent_columns
 from qreg_boost.boosting.facts import BoostFacts
@@ -22,6 +22,9 @@ from qreg_boost.boosting.results import BoostResults
 from qreg_boost.boosting.settings import Settings, describe_call
 from qreg_boost.boosting.steps import STEPS, StepRule, step_unit
 from qreg_boost.boosting.stopping import CV, CVResult, cross_validate
+
+ROUNDING = 1e-10
+"""A residual this small, in units of the spread of y, is 0 but for rounding."""
 
 
 class QBR:
@@ -167,8 +170,14 @@ class QBR:
         if not (weights > 0).all():
             used = weights > 0
             y, X, weights = y[used], X[used], weights[used]
+        spread = np.ptp(y)
+        if spread > 0.0 and not 1.0 / LARGEST < spread < LARGEST:
+            raise InputError(
+                f"Response {design.response!r} varies by {spread:.3g}, too far from 1 to compute with; rescale it."
+            )
         predictors = Predictors(
             X=np.ascontiguousarray(X),
+            by_column=X.T if X.flags.f_contiguous else None,
             weights=weights,
             blocks=np.array([0, *np.cumsum([len(term.columns) for term in design.terms])], dtype=np.int64),
             terms=tuple(term.name for term in design.terms),
@@ -184,7 +193,14 @@ class QBR:
             learner=settings.learner.prepare(predictors),
             step=self._step(y, weights),
             start=settings.start(y, plain),
+            rounding=self._rounding(y, plain),
         )
+
+    def _rounding(self, y: np.ndarray, weights: np.ndarray | None) -> float:
+        """Return what is rounding in y; nil for raw steps, which repeat mboost, and the line search has its own."""
+        settings = self._one
+        raw = settings.step_scale is None or settings.step == "line"
+        return 0.0 if raw else ROUNDING * step_unit("auto", y, weights)
 
     def _step(self, y: np.ndarray, weights: np.ndarray) -> StepRule:
         settings = self._one
@@ -206,7 +222,7 @@ class QBR:
             with _bar(stop, self._one.progress) as bar:
                 return loop(task, stop, tick=bar.update)
         with _bar(stop - path.length, self._one.progress) as bar:
-            fit = path.fit_at(path.length, task.learner.X)
+            fit = task.step.resume(task.y, path.fit_at(path.length, task.learner.X))
             tail = loop(task, stop - path.length, fit=fit, memory=path.memory, tick=bar.update)
         return path.followed_by(tail)
 
@@ -231,18 +247,16 @@ class QBR:
         return np.concatenate((risk, np.full(stop - path.length, risk[-1])))
 
     def _facts(self, how: str) -> BoostFacts:
-        settings, design = self._one, self.design
-        used = self.weights > 0
-        plain = None if design.weights is None else self.weights[used]
-        y = self.target[used]
-        constant = weighted_quantile(y, settings.tau, plain) if _spans_constant(design) else 0.0
+        settings, design, task = self._one, self.design, self._task
+        plain = None if np.ptp(task.weights) == 0.0 else task.weights
+        constant = weighted_quantile(task.y, settings.tau, plain) if _spans_constant(design) else 0.0
         return BoostFacts.of(
             design,
             call=self.call,
             settings=settings,
             how=how,
-            gamma=self._task.step.first,
-            null_loss=CheckLoss(settings.tau).risk(y, np.full(len(y), constant), self.weights[used]),
+            gamma=task.step.first,
+            null_loss=CheckLoss(settings.tau).risk(task.y, constant, task.weights),
         )
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

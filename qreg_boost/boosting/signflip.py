@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from qreg_boost.boosting.learners.base import NIL, TIE, Memory
+from qreg_boost.boosting.choosing import choose, compiled_basis, fit_slopes
+from qreg_boost.boosting.learners.base import Memory
 from qreg_boost.boosting.learners.linear import LinearBlocks
 from qreg_boost.boosting.loop import Task, Ticker
 from qreg_boost.boosting.losses import CheckLoss
@@ -33,31 +34,21 @@ BLOCK = 128
 
 
 class Rows(NamedTuple):
-    """The rows: y (n,), weights (n,), X (n, p), tau; columns (p, n) are centred, once they are `cached` (p,)."""
+    """The rows: y (n,), what is rounding in y, weights (n,) and their sum, X (n, p), tau.
+
+    The columns that were needed so far lie along memory too: column j is ``columns[slots[j]]`` (n,) once slots[j] is
+    not negative. They are written through `kept`, the same memory; where X itself lies by columns, they are all there.
+    """
 
     y: np.ndarray
+    rounding: float
     weights: np.ndarray
     total: float
     X: np.ndarray
     tau: float
     columns: np.ndarray
-    cached: np.ndarray
-
-
-class Basis(NamedTuple):
-    """The learners: the arrays of `LinearBlocks`; `single` says that every block has one column."""
-
-    blocks: np.ndarray
-    centre: np.ndarray
-    spread: np.ndarray
-    inverse: np.ndarray
-    factor: np.ndarray
-    factor_at: np.ndarray
-    allowed: np.ndarray
-    imbalance: np.ndarray
-    single: bool
-    moves_level: bool
-    intercept_learner: bool
+    slots: np.ndarray
+    kept: np.ndarray
 
 
 class Fit(NamedTuple):
@@ -70,7 +61,7 @@ class Fit(NamedTuple):
 
 
 # positions in `Fit.sums`
-WEIGHT_BELOW, RISK, RISK_SUMMED, FLIPS = range(4)
+WEIGHT_BELOW, N_BELOW, RISK, RISK_SUMMED, FLIPS = range(5)
 
 
 class Record(NamedTuple):
@@ -92,16 +83,13 @@ def boost_check(
     sizes = np.diff(blocks.blocks)
     memory = blocks.memory() if memory is None else memory.copy()
     rows = Rows(
-        read_only(task.y), read_only(task.weights), float(task.weights.sum()), read_only(blocks.X), loss.tau,
-        np.empty((p, n)), np.zeros(p, np.bool_),
+        read_only(task.y), task.rounding, read_only(task.weights), float(task.weights.sum()),
+        read_only(blocks.X), loss.tau, *_columns(blocks),
     )  # fmt: skip
     step = compiled_step(task.step, memory)
-    basis = Basis(
-        blocks.blocks, blocks.centre, blocks.spread, blocks.inverse, blocks.factor, blocks.factor_at, blocks.allowed,
-        blocks.imbalance, bool((sizes == 1).all()), blocks.moves_level, blocks.intercept_learner,
-    )  # fmt: skip
+    basis = compiled_basis(blocks)
     f = np.full(n, task.start) if fit is None else fit.copy()
-    moving = Fit(f, np.where(task.y < f, -1.0, 1.0), np.zeros(p), np.zeros(4))
+    moving = Fit(f, np.where(task.y + task.rounding < f, np.float32(-1.0), np.float32(1.0)), np.zeros(p), np.zeros(5))
     _sum_up(rows, basis, moving)
     parts = [Record(np.empty(0, np.int32), np.empty(0), np.empty(0), moving.sums[RISK : RISK + 1].copy())]
     done, status = 0, "complete"
@@ -135,18 +123,28 @@ def boost_check(
     )
 
 
+def _columns(blocks: LinearBlocks) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    # where the columns lie along memory, or will: see Rows
+    n, p = blocks.X.shape
+    if blocks.by_column is not None:
+        return read_only(blocks.by_column), np.arange(p), np.empty((0, 0))
+    kept = np.empty((p, n))
+    return read_only(kept), np.full(p, -1), kept
+
+
 @njit(cache=True, nogil=True)
 def _sum_up(rows, basis, fit):
     # c = sum_i w_i u_i (x_i - centre) with u = tau - I(sign < 0), and the risk, from scratch
     c, f, sign = fit.c, fit.f, fit.sign
     y, weights, X, centre = rows.y, rows.weights, rows.X, basis.centre
-    below, risk = 0.0, 0.0
+    below, count, risk = 0.0, 0, 0.0
     for j in range(len(c)):
         c[j] = rows.tau * basis.imbalance[j]
     for i in range(len(y)):
         w = weights[i]
         if sign[i] < 0.0:
             below += w
+            count += 1
             risk += w * (rows.tau - 1.0) * (y[i] - f[i])
             x = X[i]
             for j in range(len(c)):
@@ -154,91 +152,29 @@ def _sum_up(rows, basis, fit):
         else:
             risk += w * rows.tau * (y[i] - f[i])
     fit.sums[WEIGHT_BELOW] = below
+    fit.sums[N_BELOW] = count
     fit.sums[RISK] = risk
     fit.sums[RISK_SUMMED] = risk
     fit.sums[FLIPS] = 0.0
 
 
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz", "ninf"})
-def _single_scores(c, inverse, scores):
-    best = -1.0
-    for j in range(len(c)):
-        scores[j] = c[j] * c[j] * inverse[j]
-        best = max(best, scores[j])
-    return best
-
-
 @njit(cache=True, nogil=True)
-def _block_scores(c, basis, scores):
-    best = -1.0
-    for k in range(len(scores)):
-        first, size = basis.blocks[k], basis.blocks[k + 1] - basis.blocks[k]
-        score = 0.0
-        if size == 1:
-            score = c[first] * c[first] * basis.inverse[first]
-        else:
-            factor = basis.factor[basis.factor_at[k] : basis.factor_at[k + 1]].reshape(size, size)
-            for a in range(size):
-                part = 0.0
-                for b in range(size):
-                    part += factor[b, a] * c[first + b]
-                score += part * part
-        scores[k] = score
-        best = max(best, score)
-    return best
-
-
-@njit(cache=True, nogil=True)
-def _choose(c, sum_u, sum_u2, total, basis, scores):
-    # the block that reduces the squared error most, the first of equals; -1 is the intercept's learner
-    best = _single_scores(c, basis.inverse, scores) if basis.single else _block_scores(c, basis, scores)
-    own = sum_u * sum_u / total if basis.intercept_learner else -1.0
-    if max(best, own) <= NIL * sum_u2:
-        c[:] = 0.0
-        scores[:] = 0.0
-        best, own = 0.0, min(own, 0.0)
-    if basis.intercept_learner and own >= best * (1.0 - TIE):
-        return -1
-    cut = best * (1.0 - TIE)
-    block = 0
-    while not (basis.allowed[block] and scores[block] >= cut):
-        block += 1
-    return block
-
-
-@njit(cache=True, nogil=True)
-def _fit_slopes(c, k, basis, slopes):
-    first, size = basis.blocks[k], basis.blocks[k + 1] - basis.blocks[k]
-    if size == 1:
-        slopes[0] = c[first] * basis.inverse[first]
-        return
-    factor = basis.factor[basis.factor_at[k] : basis.factor_at[k + 1]].reshape(size, size)
-    slopes[:size] = 0.0
-    for a in range(size):
-        part = 0.0
-        for b in range(size):
-            part += factor[b, a] * c[first + b]
-        for b in range(size):
-            slopes[b] += factor[b, a] * part
-
-
-@njit(cache=True, nogil=True)
-def _direction(level, slopes, columns, g):
+def _direction(level, slopes, columns, centre, g):
     # g_i = level + slopes' (x_i - centre) on the rows of columns (k, n)
     if len(slopes) == 1:
-        x, slope = columns[0], slopes[0]
+        x, slope, m = columns[0], slopes[0], centre[0]
         for i in range(len(g)):
-            g[i] = level + slope * x[i]
+            g[i] = level + slope * (x[i] - m)
         return
     g[:] = level
     for k in range(len(slopes)):
-        x, slope = columns[k], slopes[k]
+        x, slope, m = columns[k], slopes[k], centre[k]
         for i in range(len(g)):
-            g[i] += slope * x[i]
+            g[i] += slope * (x[i] - m)
 
 
 @njit(cache=True, nogil=True)
-def _advance(y, f, sign, gamma, level, slopes, columns, which):
+def _advance(y, rounding, f, sign, gamma, level, slopes, columns, centre, which):
     # moves every row, and writes the rows whose sign no longer is that of their residual; returns how many. Blocks that
     # stay in cache; the product of residual and sign has its sign bit set just where they disagree (0 counts as
     # positive), so bits are or-ed, not compared
@@ -250,11 +186,11 @@ def _advance(y, f, sign, gamma, level, slopes, columns, which):
         size = min(BLOCK, n - first)
         block = slice(first, first + size)
         y_block, f_block, sign_block = y[block], f[block], sign[block]
-        _direction(level, slopes, columns[:, block], g[:size])
+        _direction(level, slopes, columns[:, block], centre, g[:size])
         for i in range(size):
             moved = f_block[i] + gamma * g[i]
             f_block[i] = moved
-            agreement[i] = (y_block[i] - moved) * sign_block[i]
+            agreement[i] = (y_block[i] + rounding - moved) * sign_block[i]
         any_bits = np.int64(0)
         for i in range(size):
             any_bits |= bits[i]
@@ -266,21 +202,21 @@ def _advance(y, f, sign, gamma, level, slopes, columns, which):
 
 
 @njit(cache=True, nogil=True)
-def _advance_awake(awake, y, f, sign, gamma, level, slopes, columns, which):
+def _advance_awake(awake, y, rounding, f, sign, gamma, level, slopes, columns, centre, which):
     # the same for the awake rows alone
     count = 0
     for i in awake:
         g = level
         for k in range(len(slopes)):
-            g += slopes[k] * columns[k, i]
+            g += slopes[k] * (columns[k, i] - centre[k])
         f[i] += gamma * g
         which[count] = i
-        count += (y[i] < f[i]) == (sign[i] > 0.0)
+        count += (y[i] + rounding < f[i]) == (sign[i] > 0.0)
     return count
 
 
 @njit(cache=True, nogil=True)
-def _flip(which, count, rows, centre, fit, signed):
+def _flip(which, count, rows, basis, fit, signed):
     # turn the signs of `count` rows, and update what depends on them
     for k in range(count):
         i = which[k]
@@ -288,9 +224,15 @@ def _flip(which, count, rows, centre, fit, signed):
         fit.sums[RISK] += w * abs(rows.y[i] - fit.f[i])
         signed[k] = -w * fit.sign[i]
         fit.sums[WEIGHT_BELOW] -= signed[k]
+        fit.sums[N_BELOW] += fit.sign[i]
         fit.sign[i] = -fit.sign[i]
     fit.sums[FLIPS] += count
-    _add_rows(which, count, signed, rows.X, centre, fit.c)
+    _add_rows(which, count, signed, rows.X, basis.centre, fit.c)
+    below = fit.sums[N_BELOW]
+    if below == 0.0 or below == len(rows.y):
+        # all of one sign: c is known exactly, and nearly nil, so that what rounding left would decide the choice
+        fit.sums[WEIGHT_BELOW] = rows.total if below else 0.0
+        fit.c[:] = (rows.tau - 1.0 if below else rows.tau) * basis.imbalance
 
 
 @njit(cache=True, nogil=True)
@@ -309,41 +251,45 @@ def _add_rows(which, count, signed, X, centre, c):
 
 
 @njit(cache=True, nogil=True)
-def _cache_columns(first, last, rows, centre):
+def _keep_columns(first, last, rows, used):
+    # lay a block's columns along memory, behind the `used` ones that lie there; returns how many do then
+    if first == last or rows.slots[first] >= 0:
+        return used
     for j in range(first, last):
-        if not rows.cached[j]:
-            rows.cached[j] = True
-            for i in range(len(rows.y)):
-                rows.columns[j, i] = rows.X[i, j] - centre[j]
+        rows.slots[j] = used + j - first
+        for i in range(len(rows.y)):
+            rows.kept[rows.slots[j], i] = rows.X[i, j]
+    return used + last - first
 
 
 @njit(cache=True, nogil=True)
 def _run(rows, basis, fit, step, record):
     n, p = rows.X.shape
-    y, f, sign, sums = rows.y, fit.f, fit.sign, fit.sums
+    y, tiny, f, sign, sums = rows.y, rows.rounding, fit.f, fit.sign, fit.sums
     scores, b = np.empty(len(basis.allowed)), np.empty(len(record.slopes) // len(record.selected))
-    which, signed, g = np.empty(n + 1, np.int64), np.empty(n), np.empty(n)
+    which, signed, g = np.empty(n + 1, np.int64), np.empty(n), np.empty(n if step.kind == LINE else 0)
     sleep = all_awake(n, p)
     may_sleep = n >= SMALL and step.kind != LINE
-    used = 0
+    used, n_kept = 0, int(rows.slots.max()) + 1
     for m in range(len(record.selected)):
         sum_u = rows.tau * rows.total - sums[WEIGHT_BELOW]
         sum_u2 = rows.tau**2 * rows.total + (1.0 - 2.0 * rows.tau) * sums[WEIGHT_BELOW]
-        block = _choose(fit.c, sum_u, sum_u2, rows.total, basis, scores)
+        block = choose(fit.c, sum_u, sum_u2, rows.total, basis, scores)
         level = sum_u / rows.total if basis.moves_level or block < 0 else 0.0
         first, last = 0, 0
         if block >= 0:
             first, last = basis.blocks[block], basis.blocks[block + 1]
-            _fit_slopes(fit.c, block, basis, b)
-            _cache_columns(first, last, rows, basis.centre)
-        columns, slopes = rows.columns[first:last], b[: last - first]
+            fit_slopes(fit.c, block, basis, b)
+            n_kept = _keep_columns(first, last, rows, n_kept)
+        at = rows.slots[first] if last > first else 0
+        columns, centre, slopes = rows.columns[at : at + last - first], basis.centre[first:last], b[: last - first]
 
         learner, row, rounding = block + basis.intercept_learner, -1, 0.0
         if step.kind == LINE:
-            _direction(level, slopes, columns, g)
+            _direction(level, slopes, columns, centre, g)
             gamma, row, rounding = line_step(y, f, g, rows.weights, rows.tau)
         elif step.kind == ADAPTIVE:
-            gamma = adaptive_step(step, learner, first, slopes, level, fit.c)
+            gamma = adaptive_step(step, learner, first, slopes, level, fit.c, basis.spread)
         else:
             gamma = step.first
         if gamma == 0.0:
@@ -365,21 +311,21 @@ def _run(rows, basis, fit, step, record):
         over = is_over(sleep.now) or (asleep and (stale or m + 1 == len(record.selected)))
         if asleep:
             awake = sleep.awake[: int(sleep.now[N_AWAKE])]
-            flips = _advance_awake(awake, y, f, sign, gamma, level, slopes, columns, which)
+            flips = _advance_awake(awake, y, tiny, f, sign, gamma, level, slopes, columns, centre, which)
             if over:
-                wake(f, rows.columns, sleep)
+                wake(f, rows.columns, rows.slots, basis.centre, sleep)
         else:
-            flips = _advance(y, f, sign, gamma, level, slopes, columns, which)
+            flips = _advance(y, tiny, f, sign, gamma, level, slopes, columns, centre, which)
             if row >= 0:
                 put_on_fit(row, rounding, y, f)
         if row >= 0 or (asleep and over):
-            flips = _advance(y, f, sign, 0.0, 0.0, slopes[:0], columns[:0], which)
-        _flip(which, flips, rows, basis.centre, fit, signed)
+            flips = _advance(y, tiny, f, sign, 0.0, 0.0, slopes[:0], columns[:0], centre[:0], which)
+        _flip(which, flips, rows, basis, fit, signed)
         if stale and (over or not asleep):
             _sum_up(rows, basis, fit)
         record.risks[m] = sums[RISK]
         if step.kind == ADAPTIVE:
             note_risk(step, learner, before, sums[RISK])
         if may_sleep and over:
-            settle(y, f, rows.X, basis.centre, basis.spread, sleep)
+            settle(y, tiny, f, rows.X, basis.centre, basis.spread, sleep)
     return len(record.selected), used

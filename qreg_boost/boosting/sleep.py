@@ -48,7 +48,8 @@ HAS_NORMS, SLEEPING, N_AWAKE, SHARE, BAND, SINCE, TOUCHES, REACH2, FARTHEST2 = r
 def all_awake(n, p):
     """Return the state before any row sleeps."""
     return Sleep(
-        np.empty(n), np.zeros(n, np.bool_), np.empty(n + 1, np.int64), np.zeros(p + 1), np.empty(p, np.int64),
+        np.empty(n, np.float32), np.zeros(n, np.bool_), np.empty(n + 1, np.int64),
+        np.zeros(p + 1), np.empty(p, np.int64),
         np.zeros(p, np.bool_), np.zeros(9),
     )  # fmt: skip
 
@@ -61,7 +62,7 @@ def _row_norms(X, centre, spread, norms):
         for j in range(X.shape[1]):
             z = (X[i, j] - centre[j]) * scale[j]
             square += z * z
-        norms[i] = np.sqrt(square)
+        norms[i] = np.sqrt(square) * (1.0 + 1e-6)  # single precision, rounded up
 
 
 @njit(cache=True, nogil=True)
@@ -102,13 +103,13 @@ def is_over(now):
 
 
 @njit(cache=True, nogil=True)
-def wake(f, columns, sleep):
+def wake(f, columns, slots, centre, sleep):
     """Bring the sleeping rows up to date with the displacement since the anchor."""
     asleep, moved = sleep.asleep, sleep.moved
     for j in sleep.touched[: int(sleep.now[TOUCHES])]:
-        shift, x = moved[j], columns[j]
+        shift, x, m = moved[j], columns[slots[j]], centre[j]
         for i in range(len(f)):
-            f[i] += asleep[i] * (shift * x[i])
+            f[i] += asleep[i] * (shift * (x[i] - m))
     for i in range(len(f)):
         f[i] += asleep[i] * moved[-1]
 
@@ -122,7 +123,7 @@ def _count_within(distance, y, f):
 
 
 @njit(cache=True, nogil=True)
-def settle(y, f, X, centre, spread, sleep):
+def settle(y, rounding, f, X, centre, spread, sleep):
     """Set a new anchor, all rows being up to date, and send rows out of reach to sleep.
 
     The band is such that the awake rows cost per iteration what waking all costs per anchor, as far as the time since
@@ -142,7 +143,7 @@ def settle(y, f, X, centre, spread, sleep):
     if now[SLEEPING] == 1.0:
         count = 0
         for i in range(n):
-            near = abs(y[i] - f[i]) <= now[BAND] * sleep.norms[i]
+            near = abs(y[i] + rounding - f[i]) <= now[BAND] * sleep.norms[i]
             sleep.asleep[i] = not near
             sleep.awake[count] = i
             count += near

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from qreg_boost.boosting.learners.base import Memory
+from qreg_boost.boosting.learners.base import TIE, Memory
 from qreg_boost.boosting.losses import FLAT
 from qreg_boost.boosting.steps import Adaptive, StepRule
 
@@ -59,16 +59,21 @@ def line_step(y, f, g, weights, tau):
 
 
 @njit(cache=True, nogil=True)
-def adaptive_step(step, learner, first, slopes, level, c):
+def adaptive_step(step, learner, first, slopes, level, c, spread):
     """Return the step: `steps.Adaptive.at`, compiled."""
     along = level * step.last[-1] if len(slopes) == 0 else 0.0
+    now, then = 0.0, 0.0
     for k in range(len(slopes)):
-        along += c[first + k] * step.last[first + k]
+        j = first + k
+        along += c[j] * step.last[j]
+        if spread[j] > 0.0:
+            now += (c[j] / spread[j]) ** 2
+            then += (step.last[j] * spread[j]) ** 2
         step.last[first + k] = slopes[k]
     if len(slopes) == 0:
         step.last[-1] = level
     step.chosen[learner] += 1.0
-    step.turns[learner] += along < 0.0
+    step.turns[learner] += along < -TIE * np.sqrt(now * then)
     return step.first * min(step.chosen[learner], step.longest) / np.sqrt(1.0 + step.turns[learner])
 
 

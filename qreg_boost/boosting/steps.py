@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from qreg_boost.boosting.learners.base import Memory, PreparedLearner, Update
-from qreg_boost.boosting.losses import LineStep, Loss, weighted_quantile
+from qreg_boost.boosting.losses import FLAT, LineStep, Loss, weighted_quantile
 
 FIXED, LINE, ADAPTIVE = range(3)
 """Numbers of the rules, for compiled loops."""
@@ -40,6 +40,9 @@ class StepRule(Protocol):
     def after(self, update: Update, before: float, after: float, memory: Memory) -> None:
         """Take note of the risk before and after a step."""
 
+    def resume(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the fit f (n,), computed anew from coefficients, as the run left it."""
+
 
 @dataclass(frozen=True)
 class Fixed:
@@ -64,6 +67,10 @@ class Fixed:
     def after(self, update: Update, before: float, after: float, memory: Memory) -> None:
         """Take no note."""
 
+    def resume(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the fit as it is."""
+        return f
+
 
 @dataclass(frozen=True)
 class Line:
@@ -87,6 +94,11 @@ class Line:
 
     def after(self, update: Update, before: float, after: float, memory: Memory) -> None:
         """Take no note."""
+
+    def resume(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the fit with residuals that are rounding set to exactly 0, as each step does."""
+        r = np.abs(y - f)
+        return np.where(r <= FLAT * r.max(), y, f)
 
 
 @dataclass(frozen=True)
@@ -128,6 +140,10 @@ class Adaptive:
         if after > (1.0 + self.guard) * before:
             memory.turns[update.learner] = 2.0 * memory.turns[update.learner] + 1.0
 
+    def resume(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the fit as it is."""
+        return f
+
 
 STEPS: dict[str, Any] = {"adaptive": Adaptive, "fixed": Fixed, "line": lambda first: Line()}
 """How a step evolves, by name: first step -> rule."""
@@ -146,8 +162,8 @@ def step_unit(step_scale: str | None, y: np.ndarray, weights: np.ndarray | None)
         return 1.0
     if step_scale == "range":
         return 0.5 * float(np.ptp(y))
-    tail = 0.1
-    while tail * len(y) > 1e-3:
+    tail, least = 0.1, 1.0 / len(y) if weights is None else float(weights.min() / weights.sum())
+    while tail > 0.5 * least:
         middle = weighted_quantile(y, 1.0 - tail, weights) - weighted_quantile(y, tail, weights)
         if middle > 0.0:
             return middle

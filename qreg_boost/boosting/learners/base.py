@@ -90,6 +90,8 @@ class Predictors:
         b and p names.
     intercept : bool
         Whether the model has an intercept.
+    by_column : ndarray (p, n) or None
+        The same, C-contiguous, where it lies in memory anyway.
     all_rows : ndarray (m, p) or None
         All rows, those of weight 0 included.
     """
@@ -100,6 +102,7 @@ class Predictors:
     terms: tuple[str, ...]
     columns: tuple[str, ...]
     intercept: bool
+    by_column: np.ndarray | None = None
     all_rows: np.ndarray | None = None
 
 

@@ -1,18 +1,18 @@
-"""Linear base learners: one per term with an intercept of its own (the paper), or one per column (mboost's glmboost).
+"""Linear base learners: one per term with an intercept of its own (the paper), one per column (glmboost), one of all.
 
-Both are the same arithmetic. A block of columns, measured from its centre, has weighted Gram matrix G; with c = X'Wu
+All are the same arithmetic. A block of columns, measured from its centre, has weighted Gram matrix G; with c = X'Wu
 the best fit of the block has slopes G^-1 c and reduces the squared error by c' G^-1 c. For one column that is c^2 / G.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qreg_boost.base.checks import check_choice
+from qreg_boost.base.checks import LARGEST, InputError, check_choice
 from qreg_boost.base.rank import independent_columns
 from qreg_boost.boosting.learners.base import NIL, TIE, Memory, Predictors, Update
 from qreg_boost.boosting.path import BoostPath
@@ -31,6 +31,8 @@ class LinearBlocks:
         Learner names, the intercept first where it is a learner of its own.
     X : ndarray (n, p)
         Predictors of the rows with weight above 0.
+    by_column : ndarray (p, n) or None
+        The same by columns, where it lies in memory anyway.
     weights : ndarray (n,)
     blocks : ndarray (b + 1,)
         Block k owns columns ``blocks[k]:blocks[k + 1]``.
@@ -56,6 +58,7 @@ class LinearBlocks:
 
     names: tuple[str, ...]
     X: np.ndarray
+    by_column: np.ndarray | None
     weights: np.ndarray
     blocks: np.ndarray
     centre: np.ndarray
@@ -132,8 +135,14 @@ class LinearBlocks:
 
         c'b of the gradient now and the slopes then is the inner product of the two fits about their means.
         """
-        last = memory.last[self._place(update)]
-        return bool((update.gradient if len(update.gradient) else np.array([update.level])) @ last < 0.0)
+        place = self._place(update)
+        last = memory.last[place]
+        if not len(update.gradient):
+            return bool(update.level * last[0] < 0.0)
+        spread = self.spread[place]
+        scale = np.where(spread > 0.0, spread, np.inf)
+        size = np.linalg.norm(update.gradient / scale) * np.linalg.norm(last * spread)
+        return bool(update.gradient @ last < -TIE * size)
 
     def remember(self, update: Update, memory: Memory) -> None:
         """Note where the update points."""
@@ -184,6 +193,29 @@ class Linear:
         if not data.intercept:
             moments = moments.about(np.zeros(data.X.shape[1]))
         return _blocks(data, data.blocks, data.terms, moments, moves_level=data.intercept, intercept_learner=False)
+
+
+@dataclass(frozen=True)
+class Joint:
+    """All columns and an intercept as one linear learner: no selection, and nearer the optimum.
+
+    The check loss has kinks at which no move along one predictor helps though a move along several does; steps along
+    the least-squares fit of all columns get past them.
+
+    >>> Joint().name
+    'joint'
+    """
+
+    @property
+    def name(self) -> str:
+        """The name that the option `learner` takes."""
+        return "joint"
+
+    def prepare(self, data: Predictors) -> LinearBlocks:
+        """Return one learner of all terms together."""
+        p = data.X.shape[1]
+        together = replace(data, blocks=np.array([0, p] if p else [0]), terms=("all terms",) if p else ())
+        return Linear().prepare(together)
 
 
 @dataclass(frozen=True)
@@ -238,6 +270,7 @@ def _blocks(
     moves_level: bool,
     intercept_learner: bool,
 ) -> LinearBlocks:
+    _check_sizes(data, moments)
     sizes = np.diff(blocks)
     varies = moments.varies
     allowed = np.array([], dtype=bool) if not len(sizes) else np.logical_or.reduceat(varies, blocks[:-1])
@@ -249,12 +282,12 @@ def _blocks(
     factor = np.zeros(int(factor_at[-1]))
     for k in np.flatnonzero((sizes > 1) & allowed):
         part = slice(blocks[k], blocks[k + 1])
-        factor[factor_at[k] : factor_at[k + 1]] = _gram_factor(
-            data.X[:, part], moments.centre[part], data.weights
-        ).ravel()
+        own = _gram_factor(data.X[:, part], moments.centre[part], varies[part], data.weights)
+        factor[factor_at[k] : factor_at[k + 1]] = own.ravel()
     return LinearBlocks(
         names=names,
         X=data.X,
+        by_column=data.by_column,
         weights=data.weights,
         blocks=np.asarray(blocks, dtype=np.int64),
         centre=moments.centre,
@@ -269,9 +302,23 @@ def _blocks(
     )
 
 
-def _gram_factor(X: np.ndarray, centre: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return T (k, k) with T T' = G^-1 on the columns that are independent, left to right; rows of the others are 0."""
-    centred = np.sqrt(weights)[:, None] * (X - centre)
+def _check_sizes(data: Predictors, moments: Moments) -> None:
+    """Refuse columns whose squares are beyond floating point."""
+    spread = np.sqrt(moments.squares / moments.total)
+    extreme = moments.varies & ~((spread > 1.0 / LARGEST) & (spread < LARGEST))
+    for j in np.flatnonzero(~moments.varies).tolist():
+        extreme[j] = 0.0 < np.ptp(data.X[:, j]) < 1.0 / LARGEST or not np.isfinite(spread[j])
+    if extreme.any():
+        worst = int(np.argmax(extreme))
+        raise InputError(
+            f"Column {data.columns[worst]!r} varies by {np.ptp(data.X[:, worst]):.3g}, too far from 1 to compute with; "
+            "rescale it."
+        )
+
+
+def _gram_factor(X: np.ndarray, centre: np.ndarray, varies: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return T (k, k) with T T' = G^-1 on the columns that vary and are independent, left to right; else rows are 0."""
+    centred = np.sqrt(weights)[:, None] * np.where(varies, X - centre, 0.0)
     kept = independent_columns(centred)
     scale = np.sqrt((centred[:, kept] ** 2).sum(axis=0))
     triangle = np.linalg.qr(centred[:, kept] / scale, mode="r")

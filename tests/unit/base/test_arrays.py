@@ -64,7 +64,7 @@ def test_arrays_are_never_changed() -> None:
 def test_predictors_of_any_kind(x: Any, names: tuple[str, ...]) -> None:
     built = Design.from_arrays(Y, x)
     assert np.array_equal(built.X, X)
-    assert built.X.flags.c_contiguous
+    assert built.X.flags.c_contiguous or built.X.flags.f_contiguous
     assert built.X.dtype == np.float64
     assert built.column_names == names
 

