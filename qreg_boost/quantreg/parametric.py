@@ -35,6 +35,12 @@ class LostError(ArithmeticError):
     """Rounding has left no digits to find the next vertex with."""
 
 
+def _typical(values: np.ndarray) -> float:
+    """Return the median size of the values other than 0; 0 if there are none."""
+    sizes = np.abs(values[values != 0.0])
+    return float(np.median(sizes)) if len(sizes) else 0.0
+
+
 @dataclass(frozen=True)
 class Bounds:
     """Bounds of the multipliers, low0 + theta low1 to high0 + theta high1, each (N,)."""
@@ -110,7 +116,7 @@ class Tableau:
         self.rounding = np.concatenate([rounding, np.zeros(len(single))])
         self.scale = np.concatenate([np.sqrt(np.einsum("ij,ij->i", U, U)), np.ones(len(single))])
         # Of the size that coefficients will have.
-        self.spread = float(np.median(np.abs(c)) / max(np.median(self.scale[:n]), 1e-300)) if n else 0.0
+        self.spread = _typical(c) / (_typical(self.scale[:n]) or 1.0)
         responses = np.concatenate([c, np.zeros(len(single))])
         self.rows = Rows(
             np.ascontiguousarray(U.T), np.asarray(single, dtype=np.intp),

@@ -107,7 +107,7 @@ def _count(rows, state, i, side, times):
 
 @njit(cache=True, nogil=True)
 def _multiplier(state, j):
-    """Return the multiplier p0 + theta p1 of basic row j and the rounding of p0 and of p1."""
+    """Return the multiplier p0 + theta p1 of basic row j and the size of the rounding of p0 and of p1."""
     p0, p1, e0, e1 = 0.0, 0.0, 0.0, 0.0
     for q in range(len(state.sum0)):
         v = state.inverse[j, q]
@@ -116,7 +116,7 @@ def _multiplier(state, j):
             p1 -= v * state.sum1[q]
             e0 += abs(v) * state.size0[q]
             e1 += abs(v) * state.size1[q]
-    return p0, p1, 16.0 * _EPS * e0, 64.0 * _EPS * e1
+    return p0, p1, _EPS * e0, _EPS * e1
 
 
 @njit(cache=True, nogil=True)
@@ -305,7 +305,7 @@ def descend(rows, state, theta, most):
         for j in range(k):
             p0, p1, e0, e1 = _multiplier(state, j)
             i = state.basis[j]
-            value, error = p0 + theta * p1, e0 + abs(theta) * e1
+            value, error = p0 + theta * p1, 16.0 * (e0 + abs(theta) * e1)
             over = value - rows.high0[i] - theta * rows.high1[i]
             under = rows.low0[i] + theta * rows.low1[i] - value
             beyond = max(over, under)
@@ -335,12 +335,12 @@ def _first_out(rows, state, theta, sign):
     for j in range(len(state.basis)):
         p0, p1, e0, e1 = _multiplier(state, j)
         i = state.basis[j]
-        error = e0 + abs(theta) * e1
+        error = 16.0 * e0 + 64.0 * abs(theta) * e1
         for to in (1, -1):
             b0, b1 = (rows.high0[i], rows.high1[i]) if to > 0 else (rows.low0[i], rows.low1[i])
             room = to * (b0 - p0 + theta * (b1 - p1))
             rate = to * sign * (p1 - b1)
-            if abs(rate) <= e1 + 8.0 * _EPS * abs(b1):
+            if abs(rate) <= 64.0 * e1 + 8.0 * _EPS * abs(b1):
                 is_open = is_open or room <= error
                 continue
             if rate < 0.0:

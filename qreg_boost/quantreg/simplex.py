@@ -9,12 +9,12 @@ Koenker, R. W. and d'Orey, V. (1987). Algorithm AS 229: Computing regression qua
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from qreg_boost.base.checks import InputError
+from qreg_boost.base.checks import ConvergenceWarning, InputError, warn
 from qreg_boost.quantreg.interior_point import _checked, _Outcome, _Problem, _vertex_outcome, interior_point
 from qreg_boost.quantreg.parametric import Bounds, LostError, Tableau
 from qreg_boost.quantreg.solution import Solution, Status
@@ -53,10 +53,15 @@ def simplex(X: Any, y: Any, tau: float, weights: Any = None, *, start: Any = Non
     InputError
         If shapes do not fit, values are missing or infinite, or `tau` or `weights` are out of range.
 
+    Warns
+    -----
+    ConvergenceWarning
+        If the optimum was not certified; the message gives the gap reached.
+
     Notes
     -----
-    Ties and degenerate vertices cannot make it cycle (see `pivots`). If rounding leaves it without a certified vertex,
-    the interior point method answers in its place.
+    Ties and degenerate vertices cannot make it cycle (see `pivots`). If rounding leaves it without a next vertex, or
+    there is nothing to minimise, the interior point method answers in its place.
 
     Examples
     --------
@@ -77,13 +82,12 @@ def simplex(X: Any, y: Any, tau: float, weights: Any = None, *, start: Any = Non
         pivots = tableau.minimise(tau)
     except LostError:
         return interior_point(X, y, tau, weights)
-    c = task.c
-    a = np.where(c == 0, 1.0 - tau, c > 0)
-    a[task.used] = np.clip(tableau.multipliers(tau) / task.size + 1.0 - tau, 0.0, 1.0)
-    near = _Outcome(task.coefficients(tableau.vertex()), a, 0.0, pivots, Status.OPTIMAL)
-    outcome = _vertex_outcome(problem, tau, _TOL, near)
+    outcome = _certified(task, tableau, tau, pivots)
     if outcome is None:
         return interior_point(X, y, tau, weights)
+    if not outcome.status.optimal:
+        message = f"Quantile regression at tau={tau:g}: {outcome.status.value} Gap reached: {outcome.gap:.3g}."
+        warn(message, ConvergenceWarning)
     coef = np.full(p, np.nan)
     coef[problem.columns] = outcome.b
     dual = np.full(n, 1.0 - tau)
@@ -92,8 +96,36 @@ def simplex(X: Any, y: Any, tau: float, weights: Any = None, *, start: Any = Non
     dropped = np.setdiff1d(np.arange(p), problem.columns)
     basis = task.rows[outcome.basis]
     return Solution(
-        coef, loss, outcome.gap if loss > 0 else 0.0, pivots, outcome.status, dropped, dual, basis, outcome.unique
+        coef,
+        loss,
+        outcome.gap if loss > 0 else 0.0,
+        outcome.iterations,
+        outcome.status,
+        dropped,
+        dual,
+        basis,
+        outcome.unique,
     )
+
+
+def _certified(task: Task, tableau: Tableau, tau: float, pivots: int) -> _Outcome | None:
+    """Return the vertex with the certificate found; None if rounding has left no vertex.
+
+    With weights of very different sizes, what is rounding for heavy rows may be all of the multiplier of a light one,
+    and the strict certificate fails. Then the dual solution counts by what it lacks against the size of its sums.
+    """
+    Z = task.problem.Z
+    a = np.where(task.c == 0, 1.0 - tau, task.c > 0)
+    a[task.used] = np.clip(tableau.multipliers(tau) / task.size + 1.0 - tau, 0.0, 1.0)
+    near = _Outcome(task.coefficients(tableau.vertex()), a, 0.0, pivots, Status.OPTIMAL)
+    outcome = _vertex_outcome(task.problem, tau, np.inf, near)
+    if outcome is None or outcome.gap <= _TOL:
+        return outcome
+    lack = np.abs((1.0 - tau - a) @ Z) / np.abs(Z).sum(axis=0)
+    gap = float(np.max(lack)) / min(tau, 1.0 - tau)
+    if gap > _TOL:
+        return replace(outcome, status=Status.STOPPED)
+    return replace(near, gap=gap, status=Status.WITHIN_TOLERANCE)
 
 
 def dense(X: Any) -> np.ndarray:
