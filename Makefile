@@ -22,10 +22,10 @@ help:
 	@echo "make bench    this package against its peers, in one run"
 	@echo "make clean    remove what was built, .venv included"
 
-demo: $(VENV)/.plots
+demo: $(VENV)/.plots $(VENV)/.kernels
 	@$(VENV)/bin/qreg-boost demo
 
-test: $(VENV)/.test r
+test: $(VENV)/.test $(VENV)/.kernels r
 	$(PY) -m pytest $(PYTEST_ARGS)
 
 r: $(VENV)/.test
@@ -41,14 +41,14 @@ lint: $(VENV)/.test
 types: $(VENV)/.test
 	$(PY) -m mypy
 
-doctest: $(VENV)/.test
+doctest: $(VENV)/.test $(VENV)/.kernels
 	$(PY) -m pytest -q --doctest-modules qreg_boost
 
 docs: $(VENV)/.docs
 	$(PY) -m sphinx -b html $(SPHINX_OPTIONS) vignettes vignettes/_build/html
 	@echo "The manual: vignettes/_build/html/index.html"
 
-bench: $(VENV)/.bench
+bench: $(VENV)/.bench $(VENV)/.kernels
 	$(PY) -m tests.benchmarks
 
 clean:
@@ -70,6 +70,12 @@ $(VENV)/.test: $(VENV)/.made pyproject.toml
 
 $(VENV)/.docs: $(VENV)/.made pyproject.toml
 	$(PIP) install -q -e '.[plots,docs]'
+	@touch $@
+
+# numba looks at the file of a compiled function alone, not at those of the functions it calls: when any source is newer,
+# what was compiled goes.
+$(VENV)/.kernels: $(VENV)/.made $(wildcard qreg_boost/*/*.py qreg_boost/*/*/*.py)
+	@find qreg_boost -name '*.nb[ic]' -delete
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.made pyproject.toml
