@@ -33,6 +33,8 @@ class Rows:
         Residuals times weights; exactly 0 where `zero`.
     zero : (n,) bool array
         Residuals that are 0 but for rounding.
+    rounding : (n,) array
+        Size below which a residual times weight is 0 but for rounding.
     Z : (n, k) array or scipy CSR
         w X = Z T.
     T : (k, k) array
@@ -51,6 +53,7 @@ class Rows:
     b: np.ndarray
     r: np.ndarray
     zero: np.ndarray
+    rounding: np.ndarray
     Z: Any
     T: np.ndarray
     used: np.ndarray
@@ -69,13 +72,15 @@ class Rows:
         X, y, w, used, columns = _selected(X, y, fit, weights)
         b = fit.coef[columns]
         r = y - X @ b
-        zero = np.abs(r) <= _rounding(X, y, b, r)
+        rounding = _rounding(X, y, b, r)
+        zero = np.abs(r) <= rounding
         basis = np.zeros(len(used), dtype=bool)
         basis[fit.basis] = True
         zero |= basis[used]
         r = np.where(zero, 0.0, r if w is None else r * w)
+        rounding = rounding if w is None else rounding * w
         Z, T = _coordinates(X, w)
-        return cls(X, y, w, b, r, zero, Z, T, used, columns, len(fit.coef))
+        return cls(X, y, w, b, r, zero, rounding, Z, T, used, columns, len(fit.coef))
 
     @property
     def n(self) -> int:

@@ -1,0 +1,194 @@
+"""The least check loss as a function of one coefficient: convex, piecewise linear, read off one knot at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qreg_boost.quantreg.rows import Rows
+from qreg_boost.quantreg.solution import Solution, check_loss
+
+Solver = Callable[..., Solution]
+
+# Dual values this near to 0 or 1 are at their bounds.
+_BOUND = 1e-9
+
+
+@dataclass(frozen=True)
+class Knot:
+    """A knot of the profile loss on one side of the estimate, as distances from it.
+
+    Attributes
+    ----------
+    at : float
+        The knot.
+    previous : float
+        The knot before it, seen from the estimate; `at` itself if there is none on this side.
+    slope_before, slope_after : float
+        Slopes of the profile loss between the two, and beyond the knot.
+    """
+
+    at: float
+    previous: float
+    slope_before: float
+    slope_after: float
+
+
+@dataclass(frozen=True)
+class ProfileLoss:
+    """The least loss of residuals r - Z g among g with u'g = t, as a function of t.
+
+    Attributes
+    ----------
+    Z : (n, k) array or scipy CSR
+        Weighted design, well conditioned.
+    r : (n,) array
+        Weighted residuals of the best fit; t = 0 there.
+    tau : float
+        Quantile level.
+    u : (k,) array
+        Direction, of length 1.
+    scale : float
+        The coefficient changes by `scale` t.
+    rounding : (n,) array
+        Size below which a residual is 0 but for rounding.
+    """
+
+    Z: Any
+    r: np.ndarray
+    tau: float
+    u: np.ndarray
+    scale: float
+    rounding: np.ndarray
+
+    @classmethod
+    def of(cls, rows: Rows, tau: float, j: int) -> ProfileLoss:
+        """Return the profile loss of the j-th kept coefficient of a fit: b_j = e_j'T^-1 g."""
+        from scipy.linalg import solve_triangular
+
+        q = solve_triangular(rows.T, np.eye(rows.k)[j], trans=1, check_finite=False)
+        scale = float(np.linalg.norm(q))
+        return cls(rows.Z, rows.r, tau, q / scale, scale, rows.rounding)
+
+    def crossing(self, direction: int, cut: float, solver: Solver) -> Knot | None:
+        """Return the knot, up (1) or down (-1) of the estimate, where the slope's size passes `cut`; None if nowhere.
+
+        It is the solution for one more row, cut / tau times u, whose response is so high that its residual is positive:
+        that row adds -cut u'g to the loss.
+        """
+        if not np.isfinite(cut):
+            return None
+        u = direction * self.u
+        level = 1e3 * (float(np.mean(np.abs(self.r))) or 1.0)
+        for _ in range(4):
+            Z, r = _with_row(self.Z, cut / self.tau * u), np.append(self.r, level)
+            fit = solver(Z, r, self.tau)
+            left = level - cut / self.tau * float(u @ fit.coef)
+            if left > 1e-6 * level:
+                return self._knot(u, cut, fit)
+            if cut >= (1.0 - 1e-10) * self._steepest(u, solver):
+                return None
+            level *= 1e4
+        return None
+
+    def _steepest(self, u: np.ndarray, solver: Solver) -> float:
+        """Return the slope far out: the least loss of residuals -Z d among directions d with u'd = 1."""
+        others = np.linalg.svd(u[None, :])[2][1:].T
+        far = -(self.Z @ u)
+        return solver(self.Z @ others, far, self.tau).objective if others.shape[1] else check_loss(far, self.tau)
+
+    def _knot(self, u: np.ndarray, cut: float, fit: Solution) -> Knot:
+        """Return the knot at a solution with its slopes and the knot before it."""
+        n = len(self.r)
+        at = float(u @ fit.coef)
+        r = self.r - self.Z @ fit.coef
+        zero = np.abs(r) <= self.rounding
+        zero[fit.basis[fit.basis < n]] = True
+        r[zero] = 0.0
+        rows = np.flatnonzero(zero)
+        near = _dense(self.Z, rows)
+        a = np.where(zero, fit.a[:n], r > 0)
+        before, after, inner = _slopes(near, a[rows], u, cut)
+        a[rows] = inner
+        if before < 0.0:  # the loss falls up to here: this knot is the estimate
+            return Knot(at, at, 0.0, after)
+        previous = at + self._back(u, r, a, rows, near)
+        return Knot(at, previous, before, after)
+
+    def _back(self, u: np.ndarray, r: np.ndarray, a: np.ndarray, rows: np.ndarray, near: np.ndarray) -> float:
+        """Return the least u'd among moves d of g to which the dual solution a still belongs."""
+        held = (a[rows] > _BOUND) & (a[rows] < 1.0 - _BOUND)
+        if len(rows) == len(u) and held.sum() == len(u) - 1:
+            # A line: the residuals held at 0 leave one direction. Go along it until another residual is 0.
+            d = np.linalg.solve(near, np.where(held, 0.0, 1.0))
+            d /= -(u @ d)
+            step = self.Z @ d
+            meet = (r * step > 0) & (np.abs(step) > 1e-13 * np.max(np.abs(step)))
+            return -float(np.min(r[meet] / step[meet])) if meet.any() else -np.inf
+        return _least(u, self.Z, r, a, rows, held)
+
+
+def _with_row(Z: Any, row: np.ndarray) -> Any:
+    if isinstance(Z, np.ndarray):
+        return np.vstack([Z, row])
+    from scipy.sparse import csr_matrix, vstack
+
+    return vstack([Z, csr_matrix(row)], format="csr")
+
+
+def _dense(Z: Any, rows: np.ndarray) -> np.ndarray:
+    return Z[rows] if isinstance(Z, np.ndarray) else Z[rows].toarray()
+
+
+def _slopes(near: np.ndarray, a: np.ndarray, u: np.ndarray, cut: float) -> tuple[float, float, np.ndarray]:
+    """Return the slopes before and after a knot, and the dual values of its rows that go with the first.
+
+    Dual values of the rows with residual 0 may move by v with near'v = s u; then the slope falls by s.
+    """
+    if len(a) == len(u):
+        v = np.linalg.solve(near.T, u)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(v > 0, (1.0 - a) / v, np.where(v < 0, -a / v, np.inf))
+            back = np.where(v > 0, -a / v, np.where(v < 0, (1.0 - a) / v, -np.inf))
+        fall, rise = float(np.min(room)), float(np.max(back))
+        inner = np.clip(a + fall * v, 0.0, 1.0)
+        return cut - fall, cut - rise, inner
+    from scipy.optimize import linprog
+
+    equal = np.column_stack([near.T, -u])
+    bounds = [(0.0, 1.0)] * len(a) + [(None, None)]
+    cost = np.append(np.zeros(len(a)), 1.0)
+    tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    ends = [
+        linprog(sign * cost, A_eq=equal, b_eq=near.T @ a, bounds=bounds, method="highs-ds", options=tight)
+        for sign in (-1.0, 1.0)
+    ]
+    if any(end.x is None for end in ends):
+        return cut, cut, a
+    return cut - float(ends[0].x[-1]), cut - float(ends[1].x[-1]), np.clip(ends[0].x[:-1], 0.0, 1.0)
+
+
+def _least(u: np.ndarray, Z: Any, r: np.ndarray, a: np.ndarray, rows: np.ndarray, held: np.ndarray) -> float:
+    """Return the least u'd such that residuals r - Z d keep the signs that the dual values a tell."""
+    from scipy.optimize import linprog
+
+    size = float(np.mean(np.abs(r))) or 1.0
+    side = np.where(a > 0.5, 1.0, -1.0)
+    free = np.ones(len(r), dtype=bool)
+    free[rows[held]] = False
+    Zs = Z[free] * side[free, None] if isinstance(Z, np.ndarray) else Z[free].multiply(side[free, None])
+    tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    found = linprog(
+        u,
+        A_ub=Zs,
+        b_ub=side[free] * r[free] / size,
+        A_eq=_dense(Z, rows[held]) if held.any() else None,
+        b_eq=np.zeros(held.sum()) if held.any() else None,
+        bounds=(None, None),
+        method="highs-ds",
+        options=tight,
+    )
+    return -np.inf if found.x is None else float(found.fun) * size
