@@ -146,8 +146,8 @@ def _rank(problem: Problem, *, alpha: float = 0.1, **options: Any) -> Estimate:
 
 
 KINDS: dict[str, Kind] = {
-    "iid": Kind(_sandwich(covariance.iid), ("bandwidth",), "identically distributed errors"),
     "nid": Kind(_sandwich(covariance.nid), ("bandwidth",), "sandwich, densities by fits at tau +- bandwidth"),
+    "iid": Kind(_sandwich(covariance.iid), ("bandwidth",), "identically distributed errors"),
     "ker": Kind(_sandwich(covariance.ker), ("bandwidth",), "sandwich, densities by a kernel"),
     "rank": Kind(_rank, ("iid", "tcrit", "interp", "bandwidth"), "inverted rank score test", True, 0.1),
     "cluster": Kind(_cluster, ("groups", "bandwidth"), "errors dependent within clusters"),

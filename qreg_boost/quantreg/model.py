@@ -23,6 +23,7 @@ from qreg_boost.quantreg.process_results import QRegPath
 from qreg_boost.quantreg.results import QRegResults, SEChoice
 from qreg_boost.quantreg.several import QRegProcess
 from qreg_boost.quantreg.solution import Solution, check_loss
+from qreg_boost.quantreg.sparse_design import is_sparse, spans_constant, sparse_design
 
 SOLVERS = {
     "exact": exact,
@@ -40,8 +41,9 @@ class QReg:
     ----------
     y : array_like (n,)
         Response, numeric.
-    X : array_like (n, p)
-        The design as it is, nothing added: bring a column of ones for an intercept.
+    X : array_like or sparse matrix (n, p)
+        The design as it is, nothing added: bring a column of ones for an intercept. A sparse matrix of scipy's stays
+        sparse.
     tau : float or sequence of floats
         Quantile level, strictly between 0 and 1; with several, `fit` returns a `QuantileProcess`.
     names : sequence of str, optional
@@ -74,11 +76,12 @@ class QReg:
         offset: Any = None,
         missing: str = "drop",
     ) -> None:
-        design = Design.from_arrays(y, X, names=names, weights=weights, offset=offset, missing=missing, intercept=False)
+        rows = {"names": names, "weights": weights, "offset": offset, "missing": missing}
+        design = sparse_design(y, X, **rows) if is_sparse(X) else Design.from_arrays(y, X, **rows, intercept=False)
         self._set(design, tau, se, method, "QReg(y, X, ")
         labels = groups.index if isinstance(groups, pd.Series) else pd.RangeIndex(len(design.y) + design.n_dropped)
         self._frame = pd.DataFrame(index=labels)
-        self.groups = self.group_labels(groups)
+        self._set_groups(groups)
 
     @classmethod
     def from_formula(
@@ -107,7 +110,7 @@ class QReg:
         model = cls.__new__(cls)
         model._set(design, tau, se, method, f'qreg("{formula}", data, ')
         model._frame = as_frame(data)
-        model.groups = model.group_labels(groups)
+        model._set_groups(groups)
         return model
 
     @classmethod
@@ -135,6 +138,10 @@ class QReg:
         self.call = _call(head, self.tau, se, method)
         self.groups = None
         self._frame = None
+
+    def _set_groups(self, groups: Any) -> None:
+        self.groups = self.group_labels(groups)
+        self.options_of(SEChoice(self.se))
 
     # -- what a fit is made of
     # -------------------------------------------------------------------------------------------------
@@ -300,12 +307,16 @@ class QReg:
         if self.design.intercept:
             return True
         X, n = self.exog, len(self.endog)
+        if is_sparse(X):
+            return spans_constant(X, self.design.weights)
         with_ones = np.column_stack((X, np.ones(n)))
         return X.shape[1] not in independent_columns(with_ones, weights=self.design.weights)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the rows, as values that JSON holds and arrays: with them a fit can be asked anything again."""
         design = self.design
+        if is_sparse(design.X):
+            raise InputError("A fit to a sparse matrix cannot be saved with its rows; leave out data=True.")
         arrays = {"y": design.y, "X": design.X, "rows": design.rows, "index": _plain_index(design.index)}
         optional = {"weights": design.weights, "offset": design.offset}
         if self.groups is not None:

@@ -23,8 +23,9 @@ def check_alpha(alpha: Any) -> float:
     number = float(alpha) if isinstance(alpha, (int, float, np.floating)) and not isinstance(alpha, bool) else np.nan
     if 0.0 < number < 1.0:
         return number
-    hint = f" For {number:g} % intervals write alpha={1 - number / 100:.4g}." if 1.0 < number < 100.0 else ""
-    raise InputError(f"`alpha` must lie strictly between 0 and 1; got {alpha!r}.{hint} 0.05 gives 95 % intervals.")
+    written = f"For {number:g} % intervals write alpha={1 - number / 100:.4g}."
+    hint = written if 50.0 <= number < 100.0 else "0.05 gives 95 % intervals."
+    raise InputError(f"`alpha` must lie strictly between 0 and 1; got {alpha!r}. {hint}")
 
 
 def t_quantile(level: float, df: int) -> float:

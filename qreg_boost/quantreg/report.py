@@ -53,8 +53,9 @@ def _left(fit: QRegResults) -> Iterator[Fact]:
         yield Fact("Weights", f"sum {number(facts.total_weight)}")
     if facts.has_offset:
         yield Fact("Offset", "added to the fit")
-    yield Fact("Log-likelihood", _finite(fit.llf), fit.llf, "Log-likelihood")
-    yield Fact("AIC, BIC", f"{_finite(fit.aic)}, {_finite(fit.bic)}")
+    if np.isfinite(fit.llf):
+        yield Fact("Log-likelihood", number(fit.llf), fit.llf, "Log-likelihood")
+        yield Fact("AIC, BIC", f"{number(fit.aic)}, {number(fit.bic)}")
     yield Fact("Date", facts.when)
 
 
@@ -70,10 +71,6 @@ def _right(fit: QRegResults) -> Iterator[Fact]:
     loss = "Check loss (weighted sum)" if facts.weighted else "Check loss (sum)"
     yield Fact(loss, number(fit.objective), fit.objective, "Check loss")
     yield Fact("Pseudo R-squared (R1)", r1, r1, "R1")
-
-
-def _finite(value: float) -> str:
-    return number(value) if np.isfinite(value) else "not defined"
 
 
 # -- coefficients ------------------------------------------------------------------------------------------------------
@@ -156,6 +153,9 @@ def _notes(fit: QRegResults) -> Iterator[str]:
         yield "The optimum is not unique: other coefficients reach the same check loss."
     if fit._estimate.note:
         yield fit._estimate.note
+    covariance = fit._estimate.covariance
+    if covariance is not None and np.isnan(np.delete(np.diag(covariance), facts.dropped)).any():
+        yield f'Standard errors of kind "{fit.se}" cannot be estimated from these rows; se="rank" gives intervals.'
     if np.isnan(fit.prsquared):
         yield "R1 is not defined: a constant fits every row exactly."
 

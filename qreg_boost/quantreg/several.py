@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import InputError, NotDefinedError, listed, nearest
+from qreg_boost.base.checks import InputError, NotDefinedError, listed, nearest, warn
 from qreg_boost.base.process import QuantileProcess
 from qreg_boost.quantreg import predicting
 from qreg_boost.quantreg.results import QRegResults
@@ -35,7 +36,19 @@ class QRegProcess(QuantileProcess):
 
     fits: list[QRegResults]
 
+    def _settle(self) -> None:
+        """Compute the inference of all fits; what several of them would warn of is said once."""
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            for fit in self.fits:
+                fit._estimate  # noqa: B018
+        for category in dict.fromkeys(one.category for one in said):
+            own = [one for one in said if one.category is category]
+            more = f" (the first of {len(own)} such warnings, one per quantile)" if len(own) > 1 else ""
+            warn(f"{own[0].message}{more}", category)
+
     def _matrix(self, name: str) -> pd.DataFrame:
+        self._settle()
         return self._side_by_side([getattr(fit, name) for fit in self.fits])
 
     @property
@@ -55,6 +68,7 @@ class QRegProcess(QuantileProcess):
 
     def conf_int(self, alpha: float | None = None) -> pd.DataFrame:
         """Return intervals of level 1 - alpha: terms by tau and ``lower``, ``upper``."""
+        self._settle()
         bounds = {tau: fit.conf_int(alpha) for tau, fit in zip(self.taus, self.fits, strict=True)}
         return pd.concat(bounds, axis=1, names=["tau", None])
 
@@ -133,6 +147,7 @@ class QRegProcess(QuantileProcess):
 
     def tidy(self, conf_int: bool = True, alpha: float | None = None) -> pd.DataFrame:
         """Return one row per tau and coefficient, the tau in the first column."""
+        self._settle()
         return self._stacked([fit.tidy(conf_int, alpha) for fit in self.fits])
 
     def at(self, m: int) -> QuantileProcess:
@@ -146,6 +161,8 @@ class QRegProcess(QuantileProcess):
         from qreg_boost.quantreg import report, report_several
 
         process = self if se is None or se == self.se else self.with_se(se)
+        if style is not None or len(process) <= report_several.MANY:
+            process._settle()
         if style is not None:
             return report.RText("\n\n".join(str(fit.summary(style=style)) for fit in process.fits))
         return report_several.summarise_process(process)
