@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qreg_boost.base.checks import InputError
+
 if TYPE_CHECKING:
     from qreg_boost.quantreg.pivots import Log, State
 
@@ -31,8 +33,14 @@ _FRESH = 64
 _REPAIRS = 50
 
 
-class LostError(ArithmeticError):
+class LostError(InputError):
     """Rounding has left no digits to find the next vertex with."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"The simplex method lost its way to rounding: {what}. Look for columns or weights whose sizes differ by "
+            "more than a factor of 1e12."
+        )
 
 
 def _typical(values: np.ndarray) -> float:

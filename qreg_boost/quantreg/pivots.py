@@ -18,6 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from qreg_boost.quantreg.selection import weighted_select
+
 DONE, MORE, STUCK = 0, 1, 2
 """How a walk ended: at its end, for a fresh start of the sums, or on an edge without a next vertex."""
 _EPS = 2.220446049250313e-16
@@ -172,39 +174,6 @@ def _first_hit(state, least):
 
 
 @njit(cache=True, nogil=True)
-def _weighted_select(values, weights, need):
-    """Return the smallest value at which the weights of the values up to it reach `need`; the largest if none does."""
-    lo, hi = 0, len(values) - 1
-    while lo < hi:
-        a, b, c = values[lo], values[(lo + hi) // 2], values[hi]
-        pivot = max(min(a, b), min(max(a, b), c))
-        below, i, end, total = lo, lo, hi, 0.0  # [lo, below) < pivot, [below, i) == pivot, (end, hi] > pivot
-        while i <= end:
-            if values[i] < pivot:
-                total += weights[i]
-                values[i], values[below] = values[below], values[i]
-                weights[i], weights[below] = weights[below], weights[i]
-                below += 1
-                i += 1
-            elif values[i] > pivot:
-                values[i], values[end] = values[end], values[i]
-                weights[i], weights[end] = weights[end], weights[i]
-                end -= 1
-            else:
-                i += 1
-        if total >= need and below > lo:
-            hi = below - 1
-            continue
-        need -= total
-        for m in range(below, end + 1):
-            need -= weights[m]
-        if need <= 0.0 or end == hi:
-            return pivot
-        lo = end + 1
-    return values[lo]
-
-
-@njit(cache=True, nogil=True)
 def _best_hit(rows, state, theta, gain, least):
     """Return the row at which the loss stops falling along the edge, and the step; rows passed change side.
 
@@ -222,7 +191,7 @@ def _best_hit(rows, state, theta, gain, least):
             count += 1
     if count == 0:
         return -1, 0.0, 0.0
-    step, blur = _weighted_select(ratios[:count], weights[:count], gain), np.inf
+    step, blur = weighted_select(ratios[:count], weights[:count], gain), np.inf
     for i in range(len(state.r)):
         toward = -state.side[i] * state.move[i]
         if toward > least and _ratio(state, i, toward) == step:
