@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from qreg_boost.quantreg.profile_walk import Start, walk
 from qreg_boost.quantreg.rows import Rows
 from qreg_boost.quantreg.solution import Solution, check_loss
 
@@ -55,6 +56,8 @@ class ProfileLoss:
         The coefficient changes by `scale` t.
     rounding : (n,) array
         Size below which a residual is 0 but for rounding.
+    start : callable
+        Returns where a walk along the loss starts, or None if none is wanted.
     """
 
     Z: Any
@@ -63,15 +66,16 @@ class ProfileLoss:
     u: np.ndarray
     scale: float
     rounding: np.ndarray
+    start: Callable[[], Start | None]
 
     @classmethod
-    def of(cls, rows: Rows, tau: float, j: int) -> ProfileLoss:
+    def of(cls, rows: Rows, tau: float, j: int, start: Callable[[], Start | None]) -> ProfileLoss:
         """Return the profile loss of the j-th kept coefficient of a fit: b_j = e_j'T^-1 g."""
         from scipy.linalg import solve_triangular
 
         q = solve_triangular(rows.T, np.eye(rows.k)[j], trans=1, check_finite=False)
         scale = float(np.linalg.norm(q))
-        return cls(rows.Z, rows.r, tau, q / scale, scale, rows.rounding)
+        return cls(rows.Z, rows.r, tau, q / scale, scale, rows.rounding, start)
 
     def crossing(self, direction: int, cut: float, solver: Solver) -> Knot | None:
         """Return the knot, up (1) or down (-1) of the estimate, where the slope's size passes `cut`; None if nowhere.
@@ -113,22 +117,24 @@ class ProfileLoss:
         a = np.where(zero, fit.a[:n], r > 0)
         before, after, inner = _slopes(near, a[rows], u, cut)
         a[rows] = inner
+        held = (inner > _BOUND) & (inner < 1.0 - _BOUND)
+        line = len(rows) == len(u) and held.sum() == len(u) - 1
+        start = None if line else self.start()
+        stops = None if start is None else walk(self.Z, self.r, self.rounding, u, cut, start)
+        if stops is not None:
+            return Knot(stops[1].at, stops[0].at, stops[0].slope if stops[0] is not stops[1] else 0.0, stops[1].slope)
         if before < 0.0:  # the loss falls up to here: this knot is the estimate
             return Knot(at, at, 0.0, after)
-        previous = at + self._back(u, r, a, rows, near)
-        return Knot(at, previous, before, after)
+        back = _along if line else _least
+        return Knot(at, at + back(u, self.Z, r, a, rows, held), before, after)
 
-    def _back(self, u: np.ndarray, r: np.ndarray, a: np.ndarray, rows: np.ndarray, near: np.ndarray) -> float:
-        """Return the least u'd among moves d of g to which the dual solution a still belongs."""
-        held = (a[rows] > _BOUND) & (a[rows] < 1.0 - _BOUND)
-        if len(rows) == len(u) and held.sum() == len(u) - 1:
-            # A line: the residuals held at 0 leave one direction. Go along it until another residual is 0.
-            d = np.linalg.solve(near, np.where(held, 0.0, 1.0))
-            d /= -(u @ d)
-            step = self.Z @ d
-            meet = (r * step > 0) & (np.abs(step) > 1e-13 * np.max(np.abs(step)))
-            return -float(np.min(r[meet] / step[meet])) if meet.any() else -np.inf
-        return _least(u, self.Z, r, a, rows, held)
+
+def _along(u: np.ndarray, Z: Any, r: np.ndarray, a: np.ndarray, rows: np.ndarray, held: np.ndarray) -> float:
+    """Return what `_least` does where the residuals held at 0 leave one direction."""
+    d = np.linalg.solve(_dense(Z, rows), np.where(held, 0.0, 1.0))
+    step = Z @ (d / -(u @ d))
+    meet = (r * step > 0) & (np.abs(step) > 1e-13 * np.max(np.abs(step)))
+    return -float(np.min(r[meet] / step[meet])) if meet.any() else -np.inf
 
 
 def _with_row(Z: Any, row: np.ndarray) -> Any:

@@ -5,7 +5,8 @@ T(b) = -x_j'(a - (1 - tau)) / (tau (1 - tau) x~_j'x~_j)^(1/2), with x~_j what th
 times its density in the nid form). The numerator is the slope of the profile loss, the least loss of all b with b_j =
 b: a convex, piecewise linear function. So the interval ends at the knot where that slope reaches the critical value,
 and this knot is the solution of one quantile regression: of the same rows and one more, far off, which adds a linear
-term in b_j. Nothing depends on the order of the rows or on units.
+term in b_j. Nothing depends on the order of the rows or on units. (Where the fit of the other columns is not unique,
+the steps of the simplex method matter too: see `profile_walk`.)
 
 References
 ----------
@@ -15,22 +16,27 @@ Koenker, R. and Machado, J. (1999). Goodness of fit and related inference proces
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from qreg_boost.base.checks import InputError, check_bool, check_positive, check_tau
+from qreg_boost.base.checks import InputError, check_bool, check_positive, check_tau, warn
 from qreg_boost.quantreg.bandwidth import bandwidth as bandwidth_of
 from qreg_boost.quantreg.bandwidth import inside
-from qreg_boost.quantreg.covariance import local_density
+from qreg_boost.quantreg.covariance import DensityWarning, local_density
 from qreg_boost.quantreg.interior_point import interior_point
 from qreg_boost.quantreg.profile_loss import Knot, ProfileLoss
+from qreg_boost.quantreg.profile_walk import Start, start_of
 from qreg_boost.quantreg.rows import Rows, inverse
 from qreg_boost.quantreg.solution import Solution
 
 Solver = Callable[..., Solution]
+
+# Beyond, stops of the simplex method lie so close that they do not matter.
+_LARGEST_WALKED = 5000
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,7 @@ class RankIntervals:
     ----------
     bounds : (p, 2) array
         Lower and upper bounds, in the units of the coefficients; infinite where the test never rejects, NaN for
-        dropped columns.
+        dropped columns and where densities are 0 in too many rows.
     inner, outer : (p, 2) array
         The last values that the test does not reject by its steps, and the first ones it does; `bounds` lie between.
     critical : float
@@ -98,13 +104,18 @@ def rank_intervals(
     InputError
         If `alpha` is not between 0 and 1.
 
+    Warns
+    -----
+    DensityWarning
+        With ``iid=False``, if the estimated densities are 0 in too many rows.
+
     Examples
     --------
     >>> X = np.column_stack([np.ones(20), np.arange(20.0)])
     >>> y = np.arange(20.0) + np.sin(np.arange(20.0) ** 2)
     >>> fit = interior_point(X, y, 0.4)
     >>> rank_intervals(X, y, 0.4, fit).bounds.round(4).tolist()
-    [[-1.0952, 0.1134], [0.9368, 1.0382]]
+    [[-1.0952, 0.1134], [0.9234, 1.0702]]
     """
     tau, rows = check_tau(tau), Rows.of(X, y, fit, weights)
     if not check_positive(alpha, "alpha") < 1.0:
@@ -113,16 +124,25 @@ def rank_intervals(
     critical = _critical(alpha, rows.n - rows.k if tcrit else np.inf)
     lengths = _left_lengths(rows, tau, None if iid else bandwidth, solver)
     bounds, inner, outer = (np.full((rows.p, 2), np.nan) for _ in range(3))
+    start = _start(rows, fit)
     for j, column in enumerate(rows.columns):
-        profile = ProfileLoss.of(rows, tau, j)
+        profile = ProfileLoss.of(rows, tau, j, start)
         unit = np.sqrt(tau * (1.0 - tau)) * lengths[j] * profile.scale
         for side in (0, 1):
+            if np.isnan(unit):
+                continue
             knot = profile.crossing(2 * side - 1, critical * unit, solver)
             ends = _ends(knot, critical * unit)
             values = rows.b[j] + (2 * side - 1) * profile.scale * np.array(ends)
             bounds[column, side] = values[0 if interp else 2]
             inner[column, side], outer[column, side] = values[1:]
     return RankIntervals(bounds, inner, outer, critical, alpha, "iid" if iid else "nid")
+
+
+def _start(rows: Rows, fit: Solution) -> Callable[[], Start | None]:
+    """Return a function that gives the start of walks, worked out once; None for fits that are large or not unique."""
+    wanted = fit.unique and rows.n <= _LARGEST_WALKED and isinstance(rows.X, np.ndarray)
+    return functools.cache(lambda: start_of(rows, fit) if wanted else None)
 
 
 def _critical(alpha: float, df: float) -> float:
@@ -143,6 +163,12 @@ def _left_lengths(rows: Rows, tau: float, bandwidth: Any, solver: Solver) -> np.
     if bandwidth is not None:
         density = local_density(rows, tau, inside(tau, bandwidth_of(tau, rows.n, bandwidth)), solver)
     H = inverse(rows.gram(density))
+    if np.isnan(H).any():
+        warn(
+            f"Rank inversion at tau={tau:g} with iid=False: the estimated densities are 0 in too many of the {rows.n} "
+            "rows, and the bounds are missing. Use iid=True, or give a larger bandwidth.",
+            DensityWarning,
+        )
     full = H @ rows.gram() @ H
     H, full = (rows.of_coefficients(M)[np.ix_(rows.columns, rows.columns)] for M in (H, full))
     return np.sqrt(np.diag(full)) / np.diag(H)
