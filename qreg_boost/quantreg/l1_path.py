@@ -105,8 +105,8 @@ class L1Path:
         values = self.sic if check_choice(criterion, "criterion", ("sic", "gacv")) == "sic" else self.gacv
         if np.isnan(values).all():
             raise InputError(
-                f"No knot has at most {self.nobs // 2} degrees of freedom, half of the {self.nobs} rows, so {criterion!r} "
-                "chooses none. Leave fewer columns unpenalised, or choose s by cross-validation."
+                f"Every knot has more than {self.nobs // 2} degrees of freedom, half of the {self.nobs} rows, so "
+                f"{criterion!r} chooses none. Leave fewer columns unpenalised, or choose s by cross-validation."
             )
         return int(np.nanargmin(values))
 

@@ -262,7 +262,7 @@ def test_criteria_leave_out_knots_that_fit_half_of_the_rows():
     assert np.isfinite(path.sic[path.df <= 10]).all()
     assert path.df[path.select("sic")] <= 10 and path.df[path.select("gacv")] <= 10
     short = l1_path(rng.normal(size=(3, 1)), np.arange(3.0), 0.5, penalised=np.array([False]))
-    with pytest.raises(InputError, match="at most 1 degrees of freedom"):
+    with pytest.raises(InputError, match="more than 1 degrees of freedom"):
         short.select("sic")
 
 
