@@ -154,19 +154,18 @@ def _ties(state, i, toward, step, blur):
 @njit(cache=True, nogil=True)
 def _first_hit(state, least):
     """Return the row that reaches 0 first along the edge and the step on both levels; -1 if none does."""
+    # The rarer condition first: a processor guesses it right.
     first, blur = np.inf, 0.0
     for i in range(len(state.r)):
         toward = -state.side[i] * state.move[i]
-        if toward > least:
-            ratio = _ratio(state, i, toward)
-            if ratio < first or (ratio == first and state.tol[i] / toward < blur):
-                first, blur = ratio, state.tol[i] / toward
+        if state.side[i] * state.r[i] < first * toward and toward > least:
+            first, blur = _ratio(state, i, toward), state.tol[i] / toward
     row, step, second = -1, 0.0, np.inf
     if first == np.inf:
         return row, step, second
     for i in range(len(state.r)):
         toward = -state.side[i] * state.move[i]
-        if toward > least and _ties(state, i, toward, first, blur):
+        if _ties(state, i, toward, first, blur) and toward > least:
             t = state.side[i] * state.s[i] / toward
             if t < second:
                 row, second, step = i, t, _ratio(state, i, toward)
@@ -227,14 +226,14 @@ def _flip(rows, state, i):
 def settle(state):
     """Set residuals within rounding to 0 on the first level, and their second level to their side of 0."""
     for i in range(len(state.r)):
-        if state.side[i] == 0:
-            state.r[i] = state.s[i] = 0.0
-        elif abs(state.r[i]) <= state.tol[i]:
+        if abs(state.r[i]) <= state.tol[i]:
             state.r[i] = 0.0
             if state.side[i] * state.s[i] < 0.0:
                 # The shift of a row is as good with one sign as with the other.
                 state.shift[i] -= 2.0 * state.s[i]
                 state.s[i] = -state.s[i]
+    for i in state.basis:
+        state.r[i] = state.s[i] = 0.0
 
 
 @njit(cache=True, nogil=True)
@@ -365,11 +364,8 @@ def walk(rows, state, log, theta, end, nil):
         log.basis[count] = state.basis
         value0, value1 = 0.0, 0.0
         for i in range(len(state.r)):
-            if state.side[i] > 0:
-                value0 += state.r[i] * rows.high0[i]
-                value1 += state.r[i] * rows.high1[i]
-            elif state.side[i] < 0:
-                value0 += state.r[i] * rows.low0[i]
-                value1 += state.r[i] * rows.low1[i]
+            up = state.side[i] > 0
+            value0 += state.r[i] * (rows.high0[i] if up else rows.low0[i])
+            value1 += state.r[i] * (rows.high1[i] if up else rows.low1[i])
         log.value0[count], log.value1[count] = value0, value1
     return most, theta, MORE
