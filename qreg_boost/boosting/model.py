@@ -175,6 +175,11 @@ class QBR:
             raise InputError(
                 f"Response {design.response!r} varies by {spread:.3g}, too far from 1 to compute with; rescale it."
             )
+        if not 1.0 / LARGEST < weights.max() < LARGEST:
+            raise InputError(
+                f"`weights` reach {weights.max():.3g}, too far from 1 to compute with; divide them all by that: only "
+                "their ratios count."
+            )
         predictors = Predictors(
             X=np.ascontiguousarray(X),
             by_column=X.T if X.flags.f_contiguous else None,

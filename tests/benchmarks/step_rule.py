@@ -1,7 +1,7 @@
 """Measure the step rules on the regression tables of ``QREG_BOOST_DATA``; print the tables of the page step-rule.
 
-``python tests/benchmarks/step_rule.py`` takes half a minute to some minutes. Each row is a table and a level; the figures are
-the distances to the exact optimum in per cent after 100, 500 and 2000 iterations. Runs with slightly longer and shorter
+``python tests/benchmarks/step_rule.py`` takes half a minute to some minutes. Each row is a table and a level; the
+figures are the distances to the exact optimum in per cent after 100, 500 and 2000 iterations. Runs with slightly longer and shorter
 steps say how far a single one can be trusted.
 """
 

@@ -161,4 +161,4 @@ def test_sizes_beyond_floating_point(size: float) -> None:
     with pytest.raises(InputError, match=r"Response 'y' varies by .*rescale it"):
         QBR(y * size, x).fit()
     with pytest.raises(InputError, match=r"`weights` reach .*only their ratios count"):
-        QBR(y, x, weights=np.full(30, size))
+        QBR(y, x, weights=np.full(30, size)).fit()
