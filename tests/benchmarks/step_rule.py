@@ -1,8 +1,8 @@
 """Measure the step rules on the regression tables of ``QREG_BOOST_DATA``; print the tables of the page step-rule.
 
 ``python tests/benchmarks/step_rule.py`` takes half a minute to some minutes. Each row is a table and a level; the
-figures are the distances to the exact optimum in per cent after 100, 500 and 2000 iterations. Runs with slightly longer and shorter
-steps say how far a single one can be trusted.
+figures are the distances to the exact optimum in per cent after 100, 500 and 2000 iterations. Runs with slightly longer
+and shorter steps say how far a single one can be trusted.
 """
 
 from __future__ import annotations
