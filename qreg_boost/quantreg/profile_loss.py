@@ -56,6 +56,8 @@ class ProfileLoss:
         The coefficient changes by `scale` t.
     rounding : (n,) array
         Size below which a residual is 0 but for rounding.
+    up : (n,) bool array
+        Where the response less what the coefficient contributes is positive at the estimate.
     start : callable
         Returns where a walk along the loss starts, or None if none is wanted.
     """
@@ -66,6 +68,7 @@ class ProfileLoss:
     u: np.ndarray
     scale: float
     rounding: np.ndarray
+    up: np.ndarray
     start: Callable[[], Start | None]
 
     @classmethod
@@ -75,7 +78,7 @@ class ProfileLoss:
 
         q = solve_triangular(rows.T, np.eye(rows.k)[j], trans=1, check_finite=False)
         scale = float(np.linalg.norm(q))
-        return cls(rows.Z, rows.r, tau, q / scale, scale, rows.rounding, start)
+        return cls(rows.Z, rows.r, tau, q / scale, scale, rows.rounding, rows.y > rows.X[:, [j]] @ rows.b[[j]], start)
 
     def crossing(self, direction: int, cut: float, solver: Solver) -> Knot | None:
         """Return the knot, up (1) or down (-1) of the estimate, where the slope's size passes `cut`; None if nowhere.
@@ -120,7 +123,7 @@ class ProfileLoss:
         held = (inner > _BOUND) & (inner < 1.0 - _BOUND)
         line = len(rows) == len(u) and held.sum() == len(u) - 1
         start = None if line else self.start()
-        stops = None if start is None else walk(self.Z, self.r, self.rounding, u, cut, start)
+        stops = None if start is None else walk(self.Z, self.r, self.rounding, self.up, u, cut, start)
         if stops is not None:
             return Knot(stops[1].at, stops[0].at, stops[0].slope if stops[0] is not stops[1] else 0.0, stops[1].slope)
         if before < 0.0:  # the loss falls up to here: this knot is the estimate

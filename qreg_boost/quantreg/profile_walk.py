@@ -88,7 +88,7 @@ def _vertex(Z: np.ndarray, order: np.ndarray, zero: np.ndarray, a: np.ndarray) -
 
 
 def walk(
-    Z: np.ndarray, r: np.ndarray, rounding: np.ndarray, u: np.ndarray, cut: float, start: Start
+    Z: np.ndarray, r: np.ndarray, rounding: np.ndarray, up: np.ndarray, u: np.ndarray, cut: float, start: Start
 ) -> tuple[Stop, Stop] | None:
     """Return the last stop with slope at most `cut` and the first beyond, for the least loss of r - Z g as u'g grows.
 
@@ -100,6 +100,8 @@ def walk(
         Residuals of the best fit.
     rounding : (n,) array
         Size below which a residual is 0 but for rounding.
+    up : (n,) bool array
+        Where the response less what the coefficient contributes is positive at the estimate; decides between ties.
     u : (k,) array
         Direction.
     cut : float
@@ -113,7 +115,8 @@ def walk(
         The two are the same if the slope is beyond `cut` right from the estimate. None if `cut` is never passed, or
         not within 20 n stops. Of several stops at one place the last one counts.
     """
-    Z, r, rounding, a = Z[start.order], r[start.order].copy(), rounding[start.order], start.a.copy()
+    order = start.order
+    Z, r, rounding, up, a = Z[order], r[order].copy(), rounding[order], up[order], start.a.copy()
     basis, off = list(start.basis), np.ones(len(r), dtype=bool)
     off[basis] = False
     stop, entered = Stop(0.0, 0.0), -1
@@ -121,7 +124,7 @@ def walk(
     for _ in range(20 * len(r)):
         held = Z[basis]
         v = np.linalg.solve(held.T, u)
-        leaving, rise = _leaving(v, a[basis], basis, entered)
+        leaving, rise = _leaving(v, a[basis], up[basis], basis.index(entered) if entered >= 0 else -1)
         a[basis] = np.clip(a[basis] - rise * v, 0.0, 1.0)
         row = basis.pop(leaving)
         a[row] = 0.0 if v[leaving] > 0 else 1.0
@@ -148,18 +151,17 @@ def walk(
     return None
 
 
-def _leaving(v: np.ndarray, a: np.ndarray, basis: list[int], entered: int) -> tuple[int, float]:
+def _leaving(v: np.ndarray, a: np.ndarray, up: np.ndarray, entered: int) -> tuple[int, float]:
     """Return which row of the basis leaves as its dual value reaches 0 or 1, and by how much the slope rises.
 
-    Of several, the row that just entered goes, else one that reaches 1, else the first.
+    Of several, the row that just entered goes, else one that reaches 1 (or 0 if not `up`), else the first.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         room = np.where(v > 1e-12, a / v, np.where(v < -1e-12, (a - 1.0) / v, np.inf))
     room = np.maximum(room, 0.0)
     rise = float(room.min())
     tied = np.flatnonzero(room <= rise + _TIED)
-    for k in tied:
-        if basis[k] == entered:
-            return int(k), rise
-    ones = tied[v[tied] < 0]
-    return int(ones[0] if len(ones) else tied[0]), rise
+    if entered in tied:
+        return entered, rise
+    first = tied[(v[tied] < 0) == up[tied]]
+    return int(first[0] if len(first) else tied[0]), rise

@@ -115,7 +115,7 @@ def rank_intervals(
     >>> y = np.arange(20.0) + np.sin(np.arange(20.0) ** 2)
     >>> fit = interior_point(X, y, 0.4)
     >>> rank_intervals(X, y, 0.4, fit).bounds.round(4).tolist()
-    [[-1.0952, 0.1134], [0.9234, 1.0702]]
+    [[-1.0952, 0.1134], [0.9266, 1.0532]]
     """
     tau, rows = check_tau(tau), Rows.of(X, y, fit, weights)
     if not check_positive(alpha, "alpha") < 1.0:
