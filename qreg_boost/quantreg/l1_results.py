@@ -209,7 +209,8 @@ class L1Results(Results):
     def _fit(self, s: float, coef: np.ndarray, how: str, lam: float | None = None) -> L1Fit:
         path = self.path
         knot = min(int(np.searchsorted(path.s, s * (1 - 1e-12), side="left")), len(path.s) - 1)
-        own_lam = path.lam[knot - 1] if knot else (path.lam[0] if len(path.lam) else 0.0)
+        piece = int(np.searchsorted(path.s, s * (1 + 1e-12), side="right")) - 1
+        own_lam = path.lam[piece] if piece < len(path.lam) else 0.0
         about = {"s": s, "lam": own_lam if lam is None else lam, "df": path.df[knot], "how": how}
         own = self._coefficients(coef)
         model, known = None, self._known

@@ -279,7 +279,7 @@ def _text(table: pd.DataFrame) -> str:
 
 def close(a: float, b: float, tolerance: float = 1e-6) -> bool:
     """Return whether two figures agree, relative to the larger."""
-    return abs(a - b) <= tolerance * max(abs(a), abs(b))
+    return a == b or bool(np.isfinite(a) and np.isfinite(b) and abs(a - b) <= tolerance * max(abs(a), abs(b)))
 
 
 def same_fit(X: np.ndarray, y: np.ndarray, ours: np.ndarray, theirs: np.ndarray) -> bool:

@@ -1,8 +1,9 @@
 """A quantile regression beside R's: coefficients, loss, likelihood, every kind of standard error, rank intervals.
 
 Some of R's figures move when the rows are put in another order or the response into other units (its rank intervals
-where the test has steps, its nid and iid where y is very small or large). So R computes all of them twice, the second
-time with rows reversed, y times 1000 and weights times 10, and only figures that it gives again are compared.
+where residuals are tied, its nid and iid where y is very small or large). So R computes all of them again with rows
+reversed, y times 1000 and weights times 10, and with rows shuffled a few times: only figures that it gives again each
+time are compared.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from qreg_boost.r.objects import regression
 _KINDS = ("iid", "nid", "ker")
 # R inverts rank tests by default up to this many rows; beyond it takes long.
 _RANK_MOST = 1000
+_SHUFFLES = 8
 _STABLE, _SAME_ERRORS, _SAME_BOUNDS, _SAME_LIKELIHOOD = 1e-6, 1e-6, 1e-5, 1e-8
 _CHECKS = "Inference of this package beside quantreg's summary, logLik and AIC:"
 _FIGURES = """
@@ -38,21 +40,44 @@ figures <- function(order, unit, heavier) {
        bounds = if (!is.null(bounds)) as.vector(bounds), llf = as.numeric(logLik(fit)) + length(y) * log(unit),
        aic = as.numeric(AIC(fit)) - 2 * length(y) * log(unit))
 }
-list(first = figures(seq_along(y), 1, 1), second = figures(rev(seq_along(y)), 1000, 10))
+c(list(figures(seq_along(y), 1, 1), figures(rev(seq_along(y)), 1000, 10)),
+  lapply(unname(orders), function(order) figures(order, 1, 1)))
 """
 
 
 @dataclass(frozen=True)
-class _Figures:
-    """What R finds, twice: the names are those of `_FIGURES`."""
+class _Figure:
+    """A figure of R's: what it is called, what R finds, and the least and the largest that R finds."""
 
-    first: dict[str, Any]
-    second: dict[str, Any]
+    name: str
+    value: float
+    least: float
+    largest: float
 
-    def get(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        values = [one[name] for one in (self.first, self.second)]
-        a, b = (np.empty(0) if v is None else np.atleast_1d(np.asarray(v, dtype=float)) for v in values)
-        return a, b
+    @property
+    def stable(self) -> bool:
+        return close(self.least, self.largest, _STABLE)
+
+    @property
+    def note(self) -> str:
+        if self.stable:
+            return "must agree"
+        if np.isnan(self.value):
+            return "not compared: R has no figure"
+        if not np.isfinite([self.least, self.largest]).all():
+            return "not compared: R's is not always finite"
+        spread = (self.largest - self.least) / max(abs(self.least), abs(self.largest))
+        return f"not compared: R's moves by {100 * spread:.2g} %"
+
+
+def _figures(runs: list[dict[str, Any]], what: str, names: list[str]) -> list[_Figure]:
+    """Return what R finds under one of the names of `_FIGURES`, with its spread over the runs."""
+    found = [one[what] for one in runs]
+    if any(values is None or len(values) != len(names) for values in found):
+        return []
+    table = np.array([np.asarray(values, dtype=float) for values in found])
+    table = np.where(np.abs(table) > 1e300, np.sign(table) * np.inf, table)  # R's infinite bounds
+    return [_Figure(name, *column) for name, *column in zip(names, table[0], table.min(0), table.max(0), strict=True)]
 
 
 def compare_regression(fit: Any) -> Comparison:
@@ -72,19 +97,21 @@ def compare_regression(fit: Any) -> Comparison:
     y = told["d"].to_numpy()[:, 0]
     method = "br" if X.size <= SIMPLEX_MOST else "fn"
     rank = X.shape[1] > 1 and len(y) <= _RANK_MOST
-    outcome = session.run(_FIGURES, X=X, y=y, w=told["w"], tau=fit.tau, method=method, rank=bool(rank))
+    shuffled = np.random.default_rng(0)
+    orders = [shuffled.permutation(len(y)) + 1 for _ in range(_SHUFFLES if rank else 0)]
+    values = {"X": X, "y": y, "w": told["w"], "tau": fit.tau, "method": method, "rank": bool(rank)}
+    outcome = session.run(_FIGURES, **values, orders={str(k): order for k, order in enumerate(orders)})
     if outcome.error is not None:
         raise session.RError(f"quantreg stopped on the columns of this fit: {outcome.error}")
-    figures = _Figures(outcome.value["first"], outcome.value["second"])
-    return _comparison(fit, figures, X, y, told, method)
+    return _comparison(fit, list(outcome.value), X, y, told, method)
 
 
 def _comparison(
-    fit: Any, figures: _Figures, X: np.ndarray, y: np.ndarray, told: dict[str, Any], method: str
+    fit: Any, runs: list[dict[str, Any]], X: np.ndarray, y: np.ndarray, told: dict[str, Any], method: str
 ) -> Comparison:
     names = (["Intercept"] if told["intercept"] else []) + told["columns"]
-    ours, theirs = told["coef"][:, 0], figures.get("coef")[0]
-    least = float(figures.get("objective")[0][0])
+    ours, theirs = told["coef"][:, 0], np.asarray(runs[0]["coef"], dtype=float)
+    least = float(runs[0]["objective"].iloc[0])
     unique = bool(fit.facts.unique)  # by certificate; R's warning says no more than "may be"
     same = same_fit(X, y, ours, theirs)
     note = "must agree" if unique else "may differ: the optimum is not unique"
@@ -92,7 +119,7 @@ def _comparison(
     rows += [as_row(name, a, b, note) for name, a, b in zip(names, ours, theirs, strict=True)]
     exact = 1e-6 if method == "br" else 1e-5
     agrees = close(fit.objective, least, exact) and (same or not unique)
-    checks, fine, moving = _inference(fit, figures, names) if same else ([], True, 0)
+    checks, fine, moving = _inference(fit, runs, names) if same else ([], True, 0)
     gap = (fit.objective - least) / least if least > 0 else float("nan")
     return Comparison(
         title=f"Quantile regression beside R's quantreg: tau {fit.tau:g}, {len(y)} rows",
@@ -106,47 +133,26 @@ def _comparison(
     )
 
 
-def _inference(fit: Any, figures: _Figures, names: list[str]) -> tuple[list[Any], bool, int]:
+def _inference(fit: Any, runs: list[dict[str, Any]], names: list[str]) -> tuple[list[Any], bool, int]:
     """Return rows for all inference, whether those that must agree do, and how many of R's figures move."""
     kept = [j for j in range(len(fit.params)) if j not in fit.facts.dropped]
-    checked: list[tuple[str, float, float, float, float]] = []  # name, ours, R's, R's again, tolerance
-    for name, value in (("llf", fit.llf), ("aic", fit.aic)):
-        first, second = figures.get(name)
-        checked.append((name, value, first[0], second[0], _SAME_LIKELIHOOD))
-    for kind in _KINDS:
-        errors = fit.with_se(kind).bse.to_numpy()[kept]
-        first, second = figures.get(kind)
-        checked += [
-            (f"{name}: se {kind}", *values, _SAME_ERRORS)
-            for name, *values in zip(names, errors, first, second, strict=True)
-        ]
-    first, second = figures.get("bounds")
-    if len(first):
-        ends = fit.with_se("rank").conf_int(0.1).to_numpy()[kept].ravel(order="F")
-        labels = [f"{name}: rank {side}" for side in ("lower", "upper") for name in names]
-        again = second if len(second) == len(first) else np.full(len(first), np.nan)
-        checked += [
-            (label, *values, _SAME_BOUNDS)
-            for label, *values in zip(labels, ends, _infinite(first), _infinite(again), strict=True)
-        ]
     rows, fine, moving = [], True, 0
-    for label, a, b, again_b, tolerance in checked:
-        stable = close(b, again_b, _STABLE) or b == again_b
-        moving += not stable
-        fine &= not stable or a == b or close(a, b, tolerance)
-        rows.append(as_row(label, a, b, "must agree" if stable else _moves(b, again_b)))
-    return rows, bool(fine), moving
 
+    def put(ours: Any, what: str, labels: list[str], tolerance: float) -> None:
+        nonlocal fine, moving
+        for figure, value in zip(_figures(runs, what, labels), ours, strict=False):
+            rows.append(as_row(figure.name, value, figure.value, figure.note))
+            moving += not figure.stable
+            fine &= not figure.stable or close(value, figure.value, tolerance)
 
-def _infinite(values: np.ndarray) -> np.ndarray:
-    return np.where(np.abs(values) > 1e300, np.sign(values) * np.inf, values)
-
-
-def _moves(first: float, second: float) -> str:
-    if not (np.isfinite(first) and np.isfinite(second)):
-        return "not compared: R has no figure" if np.isnan(first) else "not compared: R's is not finite"
-    spread = abs(second - first) / max(abs(first), abs(second))
-    return f"not compared: R's moves by {100 * spread:.2g} %"
+    put([fit.llf], "llf", ["llf"], _SAME_LIKELIHOOD)
+    put([fit.aic], "aic", ["aic"], _SAME_LIKELIHOOD)
+    for kind in _KINDS:
+        put(fit.with_se(kind).bse.to_numpy()[kept], kind, [f"{name}: se {kind}" for name in names], _SAME_ERRORS)
+    if runs[0]["bounds"] is not None:
+        ends = fit.with_se("rank").conf_int(0.1).to_numpy()[kept].ravel(order="F")
+        put(ends, "bounds", [f"{name}: rank {side}" for side in ("lower", "upper") for name in names], _SAME_BOUNDS)
+    return rows, fine, moving
 
 
 def _notes(fit: Any, agrees: bool, same: bool, moving: int, method: str) -> tuple[str, ...]:

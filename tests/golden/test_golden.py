@@ -72,6 +72,21 @@ FITS: dict[str, Callable[[], object]] = {
     "engel_process": engel_process,
     "engel_99": engel_99,
     "warpbreaks": lambda: qb.qbr("breaks ~ wool * tension", warpbreaks(), tau=0.5),
+    "qreg_engel": lambda: qb.qreg("foodexp ~ income", qb.datasets.load("engel"), tau=0.5),
+    "qreg_engel_rank": lambda: qb.qreg("foodexp ~ income", qb.datasets.load("engel"), tau=0.5, se="rank"),
+    "qreg_weights_offset_aliased": lambda: qb.qreg(
+        "foodexp ~ income + I(2 * income) + noise",
+        engel_with_gaps(),
+        tau=0.75,
+        se="ker",
+        weights="weight",
+        offset="rent",
+    ),
+    "qreg_engel_several": lambda: qb.qreg("foodexp ~ income", qb.datasets.load("engel"), tau=[0.1, 0.5, 0.9]),
+    "qreg_engel_99": lambda: qb.qreg("foodexp ~ income", qb.datasets.load("engel"), tau=np.arange(1, 100) / 100),
+    "qreg_process": lambda: qb.qreg_process("foodexp ~ income", qb.datasets.load("engel")),
+    "l1qreg": lambda: qb.l1qreg("STACKLOSS ~ .", qb.datasets.load("stackloss"), tau=0.5, standardize=True),
+    "l1qreg_sic": lambda: qb.l1qreg("STACKLOSS ~ .", qb.datasets.load("stackloss"), tau=0.5, standardize=True).select(),
 }
 fitted = cache(lambda name: FITS[name]())
 
@@ -83,6 +98,8 @@ PRINTED: dict[str, Callable[[object], str]] = {
 }
 CASES = [(name, kind) for name in FITS for kind in ("print.txt", "summary.txt")]
 CASES += [("warpbreaks", "summary.html"), ("warpbreaks", "summary.tex"), ("engel_process", "summary.tex")]
+CASES += [("qreg_engel_rank", "summary.html"), ("qreg_engel_rank", "summary.tex")]
+CASES += [("qreg_engel_several", "summary.tex")]
 
 
 @pytest.mark.parametrize(("name", "kind"), CASES)
