@@ -58,6 +58,7 @@ def solve_band(band: Band, tau: float, tol: float) -> tuple[Vertex | None, int]:
             base = base + point.g
             point.recentre(c - Z @ base)
             vertex = find_vertex(Z, point.c, tau, point.a, rounding)
-            if vertex is not None and vertex.gap <= tol and vertex.a[m] == 1.0:
+            held = vertex is not None and vertex.gap <= tol and m not in vertex.basis
+            if vertex is not None and held and vertex.a[m] == 1.0:
                 return Vertex(vertex.g + base, vertex.basis, vertex.a, vertex.gap, vertex.unique), point.steps
     return None, point.steps

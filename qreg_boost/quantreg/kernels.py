@@ -36,8 +36,8 @@ def largest(X):
 
 
 @njit(cache=True, nogil=True, fastmath=_ANY_ORDER)
-def sort_rows(X, y, w, b, half, tau):
-    """Sort the rows by their weighted residual: near zero, or of certain sign.
+def sort_rows(X, y, w, b, half, remote, tau):
+    """Sort the rows by their residual: near zero, or of certain sign.
 
     Parameters
     ----------
@@ -50,14 +50,16 @@ def sort_rows(X, y, w, b, half, tau):
     b : (p,) array
         Coefficients.
     half : float
-        Rows whose weighted residual is at most so far from zero are near.
+        Rows whose residual is at most so far from zero are near; for remote rows it is more, in proportion.
+    remote : (p,) array
+        Rows are remote whose entries times these have a sum of squares above 1.
     tau : float
         Quantile level.
 
     Returns
     -------
     r : (n,) array
-        Weighted residuals.
+        Residuals.
     near : (m,) int array
         The rows near zero, increasing.
     pull : (p,) array
@@ -72,16 +74,18 @@ def sort_rows(X, y, w, b, half, tau):
     for first in range(0, n, _BLOCK):
         part[:] = 0.0
         for i in range(first, min(first + _BLOCK, n)):
-            fit = 0.0
+            fit, out = 0.0, 0.0
             for j in range(p):
                 fit += X[i, j] * b[j]
-            weight = w[i] if weighted else 1.0
-            r[i] = weight * (y[i] - fit)
-            if abs(r[i]) <= half:
+                out += (X[i, j] * remote[j]) ** 2
+            r[i] = y[i] - fit
+            if abs(r[i]) <= (half if out <= 1.0 else half * np.sqrt(out)):
                 near[count] = i
                 count += 1
             else:
-                share = weight * (tau if r[i] > 0.0 else tau - 1.0)
+                share = tau if r[i] > 0.0 else tau - 1.0
+                if weighted:
+                    share *= w[i]
                 for j in range(p):
                     part[j] += share * X[i, j]
         for j in range(p):
@@ -90,19 +94,19 @@ def sort_rows(X, y, w, b, half, tau):
 
 
 @njit(cache=True, nogil=True, fastmath=_ANY_ORDER)
-def wrong_rows(X, y, w, b, before, half, r):
+def wrong_rows(X, y, b, before, near, r):
     """Return the rows far from zero whose sign is not the one they had.
 
     Parameters
     ----------
-    X, y, w, b
+    X, y, b
         As in `sort_rows`.
     before : (n,) array
-        Weighted residuals when the rows were sorted.
-    half : float
-        Rows for which these are larger in size are checked.
+        Residuals when the rows were sorted.
+    near : (m,) int array
+        Rows that are not checked, increasing.
     r : (n,) array
-        Filled with the weighted residuals at b.
+        Filled with the residuals at b.
 
     Returns
     -------
@@ -110,8 +114,8 @@ def wrong_rows(X, y, w, b, before, half, r):
         Rows whose residual now has another sign, or is nothing but rounding error.
     """
     n, p = X.shape
-    weighted = len(w) > 0
     wrong = []
+    place = 0
     for i in range(n):
         fit, size = 0.0, 0.0
         for j in range(p):
@@ -119,7 +123,9 @@ def wrong_rows(X, y, w, b, before, half, r):
             fit += term
             size += abs(term)
         left = y[i] - fit
-        r[i] = left * w[i] if weighted else left
-        if abs(before[i]) > half and (abs(left) <= 1e-14 * (size + abs(y[i])) or (left > 0.0) != (before[i] > 0.0)):
+        r[i] = left
+        if place < len(near) and near[place] == i:
+            place += 1
+        elif abs(left) <= 1e-14 * (size + abs(y[i])) or (left > 0.0) != (before[i] > 0.0):
             wrong.append(i)
     return np.array(wrong, dtype=np.int64)

@@ -1,8 +1,8 @@
 """Newton steps for the check loss smoothed by convolution with a uniform kernel.
 
-Rows are weighted as in `vertex`: the loss is sum_i rho_tau(c_i - z_i'g) - pull'g, where the linear part stands for rows
-of certain sign. With half-width h the sign of a residual becomes a(r) = min(max(1/2 + r / (2h), 0), 1), the gradient is
--Z'(a - (1 - tau)) - pull, and the Hessian sums z z' / (2h) over the rows with |r| < h.
+The loss is sum_i w_i rho_tau(c_i - z_i'g) - pull'g, where the linear part stands for rows of certain sign. With half-width
+h the sign of a residual becomes a(r) = min(max(1/2 + r / (2h), 0), 1), the gradient is -Z'W(a - (1 - tau)) - pull, and the
+Hessian sums w z z' / (2h) over the rows with |r| < h.
 
 References
 ----------
@@ -55,15 +55,19 @@ class Smoothed:
     steps: int
 
 
-def smoothed(Z: np.ndarray, c: np.ndarray, tau: float, pull: np.ndarray, half: float, enough: int) -> Smoothed:
+def smoothed(
+    Z: np.ndarray, c: np.ndarray, w: np.ndarray | None, tau: float, pull: np.ndarray, half: float, enough: int
+) -> Smoothed:
     """Return the minimum for a half-width at which about `enough` rows lie near zero, starting at g = 0.
 
     Parameters
     ----------
     Z : (n, k) array
-        Weighted design, Z'Z about n times the identity.
+        Design, Z'WZ about n times the identity.
     c : (n,) array
-        Weighted residuals at the start.
+        Residuals at the start.
+    w : (n,) array or None
+        Weights, 1 on average; None stands for ones.
     tau : float
         Quantile level.
     pull : (k,) array
@@ -73,7 +77,7 @@ def smoothed(Z: np.ndarray, c: np.ndarray, tau: float, pull: np.ndarray, half: f
     enough : int
         Rows to be left near zero.
     """
-    loss = _Loss(Z, c, tau, pull)
+    loss = _Loss(Z, c, w, tau, pull)
     g, steps = np.zeros(Z.shape[1]), 0
     at = loss.at(g, half)
     least = 1e-13 * half
@@ -94,8 +98,10 @@ def smoothed(Z: np.ndarray, c: np.ndarray, tau: float, pull: np.ndarray, half: f
 
 
 class _Loss:
-    def __init__(self, Z: np.ndarray, c: np.ndarray, tau: float, pull: np.ndarray) -> None:
-        self.Z, self.c, self.tau, self.pull = Z, c, tau, pull
+    """The loss, to be asked for its slope and curvature."""
+
+    def __init__(self, Z: np.ndarray, c: np.ndarray, w: np.ndarray | None, tau: float, pull: np.ndarray) -> None:
+        self.Z, self.c, self.w, self.tau, self.pull = Z, c, w, tau, pull
 
     def at(self, g: np.ndarray, half: float) -> _Point:
         return _Point(self, self.c - self.Z @ g, half)
@@ -105,10 +111,10 @@ class _Point:
     """Residuals r, the rows near zero and the steepest descent at one point."""
 
     def __init__(self, loss: _Loss, r: np.ndarray, half: float) -> None:
-        self.Z, self.half, self.r = loss.Z, half, r
+        self.Z, self.w, self.half, self.r = loss.Z, loss.w, half, r
         self.near = np.flatnonzero(np.abs(r) < half)
         share = np.clip(r * (0.5 / half) + (loss.tau - 0.5), loss.tau - 1.0, loss.tau)
-        self.descent = share @ loss.Z + loss.pull
+        self.descent = (share if loss.w is None else share * loss.w) @ loss.Z + loss.pull
 
     def newton(self) -> np.ndarray:
         """Return the Newton step; where few rows are near, a ridge keeps it finite."""
@@ -116,7 +122,7 @@ class _Point:
 
         k = self.Z.shape[1]
         rows = self.Z[self.near]
-        hessian = rows.T @ rows
+        hessian = rows.T @ (rows if self.w is None else rows * self.w[self.near, None])
         ridge = _RIDGE * max(float(np.trace(hessian)), 1e-300) if len(self.near) >= 2 * k else float(k)
         hessian[np.diag_indices(k)] += ridge
         try:
