@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import LARGEST, InputError, listed, nearest
+from qreg_boost.base.checks import LARGEST, ConvergenceWarning, InputError, listed, nearest, warn
 from qreg_boost.base.design import Design, Encoder, Term
 from qreg_boost.base.rank import independent_columns
 from qreg_boost.boosting.facts import BoostFacts
@@ -23,12 +23,16 @@ from qreg_boost.boosting.settings import Settings, describe_call
 from qreg_boost.boosting.steps import STEPS, StepRule, step_unit
 from qreg_boost.boosting.stopping import CV, CVResult, cross_validate
 
+RISEN = 1.05
+"""A loss that ends this much above its start says that the steps are too long."""
 ROUNDING = 1e-10
 """A residual this small, in units of the spread of y, is 0 but for rounding."""
 
 
 class QBR:
     """Quantile Boost Regression (Zheng 2012): functional gradient descent on the check loss.
+
+    Arrays are used as they are, without a copy: do not change them while the model or its fits are in use.
 
     Parameters
     ----------
@@ -144,6 +148,12 @@ class QBR:
         return self._results(self._run(self._task, chosen.mstop), how, chosen)
 
     def _results(self, path: BoostPath, how: str, chosen: CVResult | None = None) -> BoostResults:
+        if path.risks[-1] > RISEN * path.risks[0]:
+            warn(
+                f"The check loss ended at {path.risks[-1]:.6g}, above the {path.risks[0]:.6g} it started from: the "
+                f"steps are too long for these rows. Lower `nu`, which is {self._one.nu:g}.",
+                ConvergenceWarning,
+            )
         return BoostResults(self._facts(how), path, path.length, self, chosen)
 
     # -- what a fit is made of

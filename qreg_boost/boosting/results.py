@@ -181,9 +181,13 @@ class BoostResults(Results):
             from qreg_boost.quantreg.interior_point import interior_point
 
             model = self.model
-            X = np.column_stack((np.ones(len(model.target)), model.design.X))
-            self._shared["optimum"] = interior_point(X, model.target, self.tau, model.design.weights)
-            self._shared["least"] = self._shared["optimum"].objective
+            # about their centres, as the learners see them: else a column far from 0 looks like the intercept's
+            X = np.column_stack((np.ones(len(model.target)), model.design.X - self.path.centre))
+            centred = interior_point(X, model.target, self.tau, model.design.weights)
+            coef = centred.coef.copy()
+            coef[0] -= np.nansum(coef[1:] * self.path.centre)
+            self._shared["optimum"] = replace(centred, coef=coef)
+            self._shared["least"] = centred.objective
         return self._shared["optimum"]
 
     @property

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from qreg_boost.base.checks import InputError, check_bool, check_choice, check_count, check_positive, check_tau, nearest
+from qreg_boost.base.checks import (
+    LARGEST,
+    InputError,
+    check_bool,
+    check_choice,
+    check_count,
+    check_positive,
+    check_tau,
+    nearest,
+)
 from qreg_boost.boosting.learners import LEARNERS, Componentwise, Learner
 from qreg_boost.boosting.losses import weighted_median, weighted_quantile
 from qreg_boost.boosting.steps import STEPS
 from qreg_boost.boosting.stopping import CV
 
 INITS = ("quantile", "median")
+MOST = 100_000_000
+"""Iterations beyond this would fill a machine's memory."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +53,7 @@ class Settings:
             raise InputError(f"`step_scale` must be 'auto', 'range' or None; got {self.step_scale!r}.{hint}")
         if isinstance(self.init, str):
             check_choice(self.init, "init", INITS)
-        elif isinstance(self.init, bool) or not np.isscalar(self.init) or not np.isfinite(self.init):
+        elif isinstance(self.init, bool) or not isinstance(self.init, Real) or not abs(float(self.init)) < LARGEST:
             raise InputError(
                 f"`init` must be 'quantile', 'median' or a finite number in units of y; got {self.init!r}."
             )
@@ -67,7 +79,10 @@ def _check_mstop(mstop: Any) -> int | CV:
         if mstop != "cv":
             raise InputError(f"`mstop` must be a whole number of at least 0, 'cv', or a CV(...); got {mstop!r}.")
         return CV()
-    return check_count(mstop, "mstop", 0, " It is the number of iterations; 'cv' chooses it by cross-validation.")
+    count = check_count(mstop, "mstop", 0, " It is the number of iterations; 'cv' chooses it by cross-validation.")
+    if count > MOST:
+        raise InputError(f"`mstop` must be at most {MOST:,}; got {count:,}. Each iteration keeps some 30 bytes.")
+    return count
 
 
 def _check_learner(learner: Any, step_scale: str | None) -> Learner:

@@ -119,7 +119,7 @@ class CVResult:
     def __str__(self) -> str:
         table = self.summary().to_string(float_format=lambda value: f"{value:.6g}")
         return (
-            f"Out-of-sample check loss, {self.kind}, {len(self.risk)} folds, 0 to {self.risk.shape[1] - 1} iterations\n"
+            f"Out-of-sample check loss, {self.kind}, 0 to {self.risk.shape[1] - 1} iterations\n"
             f"{table}\nOptimal number of boosting iterations ({self.rule}): {self.mstop}"
         )
 
@@ -150,6 +150,8 @@ def cross_validate(
     table = pd.DataFrame(np.array(risks), index=pd.RangeIndex(1, len(risks) + 1, name="fold"))
     table.columns = pd.RangeIndex(cv.max + 1, name="iteration")
     result = CVResult(table, cv.rule, folds.kind)
+    if cv.rule == "1se" and len(table) == 1:
+        raise InputError('`rule="1se"` needs a standard error, and so at least two folds; got one.')
     if result.mstop_min == cv.max:
         warn(
             f"The best stop is the last iteration tried, {cv.max}: the loss was still falling. Try a larger `max`.",

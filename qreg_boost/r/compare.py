@@ -143,7 +143,10 @@ class _Problem:
     Attributes
     ----------
     X : (n, k) array
-        The independent columns, the intercept among them.
+        The independent columns, the intercept among them; the others about their means, or a column far from 0 would
+        pass for the intercept's.
+    centre : (k,) array
+        Those means, 0 for the intercept.
     y : (n,) array
         Response minus offset.
     weights : (n,) array or None
@@ -154,10 +157,19 @@ class _Problem:
     """
 
     X: np.ndarray
+    centre: np.ndarray
     y: np.ndarray
     weights: np.ndarray | None
     names: tuple[str, ...]
     kept: np.ndarray
+
+    def on_centre(self, coef: np.ndarray) -> np.ndarray:
+        """Return coefficients (k,) of the columns as they are as those of X."""
+        return np.concatenate(([coef[0] + coef[1:] @ self.centre[1:]], coef[1:])) if self.centre.any() else coef
+
+    def off_centre(self, coef: np.ndarray) -> np.ndarray:
+        """Return coefficients (k,) of X as those of the columns as they are."""
+        return np.concatenate(([coef[0] - coef[1:] @ self.centre[1:]], coef[1:])) if self.centre.any() else coef
 
     @property
     def aliased(self) -> list[str]:
@@ -171,7 +183,8 @@ def _boosted(fit: Any) -> Comparison:
     problem = _problem(fit.model.design, len(solution.coef))
     method = "br" if problem.X.size <= SIMPLEX_MOST else "fn"
     found, said = _optimum_in_r(problem, fit.tau, method)
-    least, coef = float(found["objective"].iloc[0]), found["coef"].to_numpy()
+    least, centred = float(found["objective"].iloc[0]), found["coef"].to_numpy()
+    coef = problem.off_centre(centred)
     ours = np.asarray(solution.coef)[problem.kept]
     gap = (fit.risk - least) / least if least > 0 else float("nan")
     unique = bool(solution.unique) and not any("nonunique" in text for text in said)
@@ -180,7 +193,7 @@ def _boosted(fit: Any) -> Comparison:
     agrees = (
         close(solution.objective, least)
         and not gap < -1e-6
-        and (not unique or same_fit(problem.X, problem.y, ours, coef))
+        and (not unique or same_fit(problem.X, problem.y, problem.on_centre(ours), centred))
         and all(close(row[1], row[2]) for row in more)
     )
     return Comparison(
@@ -248,12 +261,14 @@ def _problem(design: Any, size: int) -> _Problem:
     weights = design.weights
     rows = slice(None) if weights is None else np.flatnonzero(weights > 0)
     X, names = design.X[rows], tuple(design.column_names)
+    centre = np.zeros(size)
     if size == X.shape[1] + 1:
-        X, names = np.column_stack([np.ones(len(X)), X]), ("Intercept", *names)
+        centre[1:] = X.mean(axis=0)
+        X, names = np.column_stack([np.ones(len(X)), X - centre[1:]]), ("Intercept", *names)
     y = design.y[rows] if design.offset is None else design.y[rows] - design.offset[rows]
     w = None if weights is None else weights[rows]
     kept = independent_columns(X, weights=w)
-    return _Problem(X[:, kept], y, w, names, kept)
+    return _Problem(X[:, kept], centre[kept], y, w, names, kept)
 
 
 def _optimum_in_r(problem: _Problem, tau: float, method: str) -> tuple[dict[str, Any], tuple[str, ...]]:

@@ -9,6 +9,7 @@ import pytest
 import qreg_boost as qb
 from qreg_boost.base.checks import InputError
 from qreg_boost.boosting.learners import Componentwise, Joint, Linear, LinearBlocks, Predictors
+from qreg_boost.boosting.losses import CheckLoss
 from tests.unit.boosting.cases import draw
 
 
@@ -191,3 +192,15 @@ def test_joint_is_least_squares_on_all_columns() -> None:
     coef = np.linalg.lstsq(root[:, None] * full, root * u, rcond=None)[0]
     np.testing.assert_allclose(update.fitted, full @ coef, atol=1e-12)
     np.testing.assert_allclose(update.slopes, coef[1:], atol=1e-12)
+
+
+def test_a_term_of_more_columns_than_rows_stays_within_bounds() -> None:
+    """Columns may each stand clear of those before and yet be dependent together: the block must not blow up."""
+    rng = np.random.default_rng(1)
+    data = pd.DataFrame({"x": rng.normal(size=60)})
+    data["y"] = 1 + 2 * data["x"] + rng.normal(size=60)
+    for df in (60, 100):
+        fit = qb.qbr(f"y ~ bs(x, df={df})", data)
+        anew = CheckLoss(0.5).risk(data["y"].to_numpy(), fit.fittedvalues.to_numpy(), np.ones(60))
+        assert fit.risk == pytest.approx(anew, rel=1e-6)
+        assert fit.risk < fit.risk_path.iloc[0]

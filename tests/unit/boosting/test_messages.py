@@ -162,3 +162,13 @@ def test_sizes_beyond_floating_point(size: float) -> None:
         QBR(y * size, x).fit()
     with pytest.raises(InputError, match=r"`weights` reach .*only their ratios count"):
         QBR(y, x, weights=np.full(30, size)).fit()
+
+
+def test_more_iterations_than_memory() -> None:
+    with pytest.raises(InputError, match="`mstop` must be at most 100,000,000; got 1,000,000,000,000"):
+        fit(mstop=10**12)
+
+
+def test_one_fold_has_no_standard_error() -> None:
+    with pytest.raises(InputError, match="at least two folds; got one"):
+        fit(mstop=5).cv(folds="bootstrap", k=1, rule="1se")

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 import qreg_boost as qb
 from qreg_boost import QBR
-from qreg_boost.base.checks import InputError, NotDefinedError
+from qreg_boost.base.checks import ConvergenceWarning, InputError, NotDefinedError
 from qreg_boost.boosting.learners import LEARNERS
 from qreg_boost.boosting.losses import CheckLoss, weighted_quantile
 from tests.unit.boosting.cases import draw, frame
@@ -350,3 +350,23 @@ def test_a_list_of_taus_is_one_fit_each(data) -> None:
 def test_hasattr_works_on_a_fit_without_its_rows(loaded) -> None:
     """What is not defined raises an AttributeError too."""
     assert not hasattr(loaded, "fittedvalues") and hasattr(loaded, "params")
+
+
+@pytest.mark.parametrize("far", [1e7, 1e8])
+def test_the_gap_of_a_column_far_from_zero(far: float) -> None:
+    """Beside the intercept such a column looks dependent, though it varies: the optimum is solved about the centres."""
+    rng = np.random.default_rng(1)
+    data = pd.DataFrame({"x": rng.normal(size=60)})
+    data["y"] = 1 + 2 * data["x"] + rng.normal(size=60)
+    near = qb.qbr("y ~ x", data, mstop=500)
+    moved = qb.qbr("y ~ x", data.assign(x=data["x"] + far), mstop=500)
+    kept = 1e-15 * far  # what is left of the spread of x beside so large a mean
+    assert moved.optimum.objective == pytest.approx(near.optimum.objective, rel=kept)
+    assert 0 <= moved.optimality_gap < 1e-3
+    assert moved.optimum.coef[1] == pytest.approx(near.optimum.coef[1], rel=1e-6)
+    assert moved.optimum.coef[0] == pytest.approx(near.optimum.coef[0] - far * near.optimum.coef[1], rel=10 * kept)
+
+
+def test_steps_too_long_are_warned_of(data) -> None:
+    with pytest.warns(ConvergenceWarning, match="above the .* it started from.*Lower `nu`, which is 1e\\+06"):
+        qb.qbr("y ~ x1", data, nu=1e6, step="fixed")
