@@ -32,7 +32,7 @@ from qreg_boost.quantreg.sparsity import sparsity as sparsity_of
 Solver = Callable[..., Solution]
 
 _NORMAL = NormalDist()
-# A difference of fitted quantiles within this part of the largest one is 0 but for rounding.
+# A difference of fitted quantiles within this part of the largest one counts as none.
 _NO_DIFFERENCE = float(np.finfo(float).eps) ** 0.5
 
 
@@ -162,7 +162,8 @@ def local_density(rows: Rows, tau: float, h: float, solver: Solver) -> np.ndarra
     """
     upper, lower = (rows.coefficients(level, solver) for level in (tau + h, tau - h))
     difference = rows.fitted(upper - lower)
-    positive = difference > _NO_DIFFERENCE * np.max(np.abs(difference), initial=0.0)
+    least = np.maximum(rows.rounding, _NO_DIFFERENCE * np.max(np.abs(difference), initial=0.0))
+    positive = difference > least
     return np.divide(2.0 * h, difference, out=np.zeros(rows.n), where=positive)
 
 

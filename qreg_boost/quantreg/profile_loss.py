@@ -11,6 +11,7 @@ import numpy as np
 from qreg_boost.quantreg.profile_walk import Start, walk
 from qreg_boost.quantreg.rows import Rows
 from qreg_boost.quantreg.solution import Solution, check_loss
+from qreg_boost.quantreg.tilted import tilted
 
 Solver = Callable[..., Solution]
 
@@ -83,23 +84,13 @@ class ProfileLoss:
     def crossing(self, direction: int, cut: float, solver: Solver) -> Knot | None:
         """Return the knot, up (1) or down (-1) of the estimate, where the slope's size passes `cut`; None if nowhere.
 
-        It is the solution for one more row, cut / tau times u, whose response is so high that its residual is positive:
-        that row adds -cut u'g to the loss.
+        It is the solution of the problem with -cut u'g added to the loss.
         """
         if not np.isfinite(cut):
             return None
         u = direction * self.u
-        level = 1e3 * (float(np.mean(np.abs(self.r))) or 1.0)
-        for _ in range(4):
-            Z, r = _with_row(self.Z, cut / self.tau * u), np.append(self.r, level)
-            fit = solver(Z, r, self.tau)
-            left = level - cut / self.tau * float(u @ fit.coef)
-            if left > 1e-6 * level:
-                return self._knot(u, cut, fit)
-            if cut >= (1.0 - 1e-10) * self._steepest(u, solver):
-                return None
-            level *= 1e4
-        return None
+        fit = tilted(self.Z, self.r, self.tau, cut * u, solver, lambda: cut < (1.0 - 1e-10) * self._steepest(u, solver))
+        return None if fit is None else self._knot(u, cut, fit)
 
     def _steepest(self, u: np.ndarray, solver: Solver) -> float:
         """Return the slope far out: the least loss of residuals -Z d among directions d with u'd = 1."""
@@ -126,7 +117,7 @@ class ProfileLoss:
         stops = None if start is None else walk(self.Z, self.r, self.rounding, self.up, u, cut, start)
         if stops is not None:
             return Knot(stops[1].at, stops[0].at, stops[0].slope if stops[0] is not stops[1] else 0.0, stops[1].slope)
-        if before < 0.0:  # the loss falls up to here: this knot is the estimate
+        if before < -_BOUND * cut:  # the loss falls up to here: this knot is the estimate
             return Knot(at, at, 0.0, after)
         back = _along if line else _least
         return Knot(at, at + back(u, self.Z, r, a, rows, held), before, after)
@@ -138,14 +129,6 @@ def _along(u: np.ndarray, Z: Any, r: np.ndarray, a: np.ndarray, rows: np.ndarray
     step = Z @ (d / -(u @ d))
     meet = (r * step > 0) & (np.abs(step) > 1e-13 * np.max(np.abs(step)))
     return -float(np.min(r[meet] / step[meet])) if meet.any() else -np.inf
-
-
-def _with_row(Z: Any, row: np.ndarray) -> Any:
-    if isinstance(Z, np.ndarray):
-        return np.vstack([Z, row])
-    from scipy.sparse import csr_matrix, vstack
-
-    return vstack([Z, csr_matrix(row)], format="csr")
 
 
 def _dense(Z: Any, rows: np.ndarray) -> np.ndarray:
