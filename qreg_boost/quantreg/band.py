@@ -58,7 +58,10 @@ def solve_band(band: Band, tau: float, tol: float) -> tuple[Vertex | None, int]:
             base = base + point.g
             point.recentre(c - Z @ base)
             vertex = find_vertex(Z, point.c, tau, point.a, rounding)
-            held = vertex is not None and vertex.gap <= tol and m not in vertex.basis
-            if vertex is not None and held and vertex.a[m] == 1.0:
-                return Vertex(vertex.g + base, vertex.basis, vertex.a, vertex.gap, vertex.unique), point.steps
+            if vertex is None or not vertex.gap <= tol:
+                continue
+            # The other rows' residual is no longer far above zero: they do not leave the band an optimum of its own.
+            if m in vertex.basis or vertex.a[m] < 1.0:
+                break
+            return Vertex(vertex.g + base, vertex.basis, vertex.a, vertex.gap, vertex.unique), point.steps
     return None, point.steps

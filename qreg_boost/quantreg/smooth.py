@@ -24,10 +24,12 @@ import numpy as np
 _STEPS, _WIDTHS = 12, 40
 # A half-width is left once the next step would move the rows by less than this share of it.
 _SETTLED = 0.05
-# The half-width shrinks to this at the least from one to the next: the Newton steps keep their footing.
+# From one half-width to the next this share of the rows stays near zero, so that the Newton steps keep their footing.
 _SHRINK = 0.2
-# Ridge over the largest diagonal entry of the Hessian.
-_RIDGE = 1e-9
+# The half-width itself shrinks to this at the least.
+_LEAST_SHRINK = 1e-3
+# Ridge over the trace of the Hessian, and over the length of the slope.
+_RIDGE, _BOUND = 1e-9, 0.1
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def smoothed(
     loss = _Loss(Z, c, w, tau, pull)
     g, steps = np.zeros(Z.shape[1]), 0
     at = loss.at(g, half)
-    least = 1e-13 * half
+    least, stuck, before = 1e-13 * half, 0, len(c) + 1.0
     for _ in range(_WIDTHS):
         for _ in range(_STEPS):
             move = at.newton()
@@ -90,9 +92,14 @@ def smoothed(
             g, at = _along(loss, at, g, move)
             steps += 1
         near = len(at.near)
-        if near <= 1.2 * enough or half <= least:
+        if near <= 1.2 * enough or half <= least or stuck == 3:
             break
-        half *= max(_SHRINK, enough / near)
+        left = max(int(_SHRINK * near), enough)
+        closest = float(np.partition(np.abs(at.r[at.near]), left - 1)[left - 1]) / half
+        # Ties: rows that stay near however narrow the band.
+        stuck = stuck + 1 if closest <= 0.1 and near > 0.9 * before else 0
+        before = near
+        half *= min(max(closest, _LEAST_SHRINK), left / near)
         at = loss.at(g, half)
     return Smoothed(g, at.r, half, len(at.near), steps)
 
@@ -117,14 +124,15 @@ class _Point:
         self.descent = (share if loss.w is None else share * loss.w) @ loss.Z + loss.pull
 
     def newton(self) -> np.ndarray:
-        """Return the Newton step; where few rows are near, a ridge keeps it finite."""
+        """Return the Newton step; a ridge keeps it finite."""
         from scipy.linalg import cho_factor, cho_solve
 
         k = self.Z.shape[1]
         rows = self.Z[self.near]
         hessian = rows.T @ (rows if self.w is None else rows * self.w[self.near, None])
-        ridge = _RIDGE * max(float(np.trace(hessian)), 1e-300) if len(self.near) >= 2 * k else float(k)
-        hessian[np.diag_indices(k)] += ridge
+        # A direction that no row near zero bounds: the step is 2 / _BOUND half-widths at most.
+        ridge = _RIDGE * float(np.trace(hessian)) + _BOUND * float(np.linalg.norm(self.descent))
+        hessian[np.diag_indices(k)] += max(ridge, 1e-300)
         try:
             factor = cho_factor(hessian, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
