@@ -142,6 +142,7 @@ def _slopes(near: np.ndarray, a: np.ndarray, u: np.ndarray, cut: float) -> tuple
     """
     if len(a) == len(u):
         v = np.linalg.solve(near.T, u)
+        v[np.abs(v) < 1e-11 * np.max(np.abs(v))] = 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.where(v > 0, (1.0 - a) / v, np.where(v < 0, -a / v, np.inf))
             back = np.where(v > 0, -a / v, np.where(v < 0, (1.0 - a) / v, -np.inf))
