@@ -1,7 +1,8 @@
 """The exact fit of the rows near zero, all other rows being one linear part of the loss.
 
-A row whose residual keeps its sign adds to the loss a linear function of the coefficients. The sum of these is written as
-one more row, z = pull / tau, whose residual is far above zero (Portnoy & Koenker 1997, section 4, use one for each sign).
+A row whose residual keeps its sign adds to the loss a linear function of the coefficients. The sum of these is written
+as one more row, z = pull / tau, whose residual is far above zero (Portnoy & Koenker 1997, section 4, use one for each
+sign).
 
 References
 ----------

@@ -150,8 +150,11 @@ def _central(products: np.ndarray, barrier: float) -> np.ndarray:
 
 
 def _gram(Z: np.ndarray, roots: np.ndarray) -> np.ndarray:
-    """Return Z' diag(roots^2) Z, block after block of rows."""
+    """Return Z' diag(roots^2) Z, block after block of rows; that of a sparse Z at once."""
     k = Z.shape[1]
+    if not isinstance(Z, np.ndarray):
+        scaled = Z * roots[:, None]
+        return (scaled.T @ scaled).toarray()
     gram = np.zeros((k, k))
     rows = max(_BLOCK // k, k)
     for start in range(0, len(Z), rows):

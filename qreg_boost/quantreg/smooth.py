@@ -1,8 +1,8 @@
 """Newton steps for the check loss smoothed by convolution with a uniform kernel.
 
-The loss is sum_i w_i rho_tau(c_i - z_i'g) - pull'g, where the linear part stands for rows of certain sign. With half-width
-h the sign of a residual becomes a(r) = min(max(1/2 + r / (2h), 0), 1), the gradient is -Z'W(a - (1 - tau)) - pull, and the
-Hessian sums w z z' / (2h) over the rows with |r| < h.
+The loss is sum_i w_i rho_tau(c_i - z_i'g) - pull'g, where the linear part stands for rows of certain sign. With
+half-width h the sign of a residual becomes a(r) = min(max(1/2 + r / (2h), 0), 1), the gradient is
+-Z'W(a - (1 - tau)) - pull, and the Hessian sums w z z' / (2h) over the rows with |r| < h.
 
 References
 ----------

@@ -1,0 +1,207 @@
+"""The rows of a dense design: which are near the fit, and the exact fit once that is settled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qreg_boost.base.rank import column_basis
+from qreg_boost.quantreg.near import BAND, NEAR, Near, Part, Rounding, Settled
+from qreg_boost.quantreg.smooth import smoothed
+from qreg_boost.quantreg.solution import Solution, Status, check_loss
+from qreg_boost.quantreg.vertex import Vertex
+
+_EPS = float(np.finfo(float).eps)
+FIRST, SECOND, SECOND_LEAST = 60, 400, 20_000
+"""Rows of the first sample and of the second for each coefficient, and the least of the second."""
+# Half-width of the first sorting in standard errors of the sample's fit.
+_ERRORS = 5.0
+_ROUNDS = 8
+# Rows so many times as far out as is typical are remote.
+_REMOTE = 2.0
+
+
+class DenseRows:
+    """The kept columns of rows of positive weight, and coordinates Z = X R^-1 with Z'WZ about n times the identity."""
+
+    def __init__(self, X: np.ndarray, y: np.ndarray, w: np.ndarray | None, sizes: np.ndarray) -> None:
+        n, self.p = X.shape
+        self.y, self.unit = y, 1.0 if w is None else float(np.mean(w))
+        self.w = None if w is None else w / self.unit
+        self.sample = sampled(n, self.p)
+        self.columns, self.R = _coordinates(X, self.w, self.sample, sizes)
+        self.X: Any = X if len(self.columns) == self.p else np.ascontiguousarray(X[:, self.columns])
+        self.steps = 0
+
+    def part(self, rows: np.ndarray) -> Part:
+        """Return the coordinates and weights of some rows.
+
+        Rows far out are divided by their distance, and their weight is multiplied by it: the loss is the same, and a
+        band of one width holds the rows whose sign a change of the coefficients by one size can turn.
+        """
+        from scipy.linalg import solve_triangular
+
+        X = self.taken(rows)
+        Z = np.ascontiguousarray(solve_triangular(self.R, X.T, trans=1, check_finite=False).T)
+        w = None if self.w is None else self.w[rows]
+        squares = np.einsum("ij,ij->i", Z, Z)
+        remote = np.flatnonzero(squares > _REMOTE**2 * Z.shape[1])
+        out = np.ones(len(Z))
+        if len(remote):
+            out[remote] = np.sqrt(squares[remote] / Z.shape[1]) / _REMOTE
+            Z[remote] /= out[remote, None]
+            w = out if w is None else w * out
+        return Part(Z, w, out)
+
+    def taken(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows (m, k) of the design."""
+        return self.X if len(rows) == len(self.y) else self.X[rows]
+
+    def coefficients(self, g: np.ndarray) -> np.ndarray:
+        """Return b (k,) of coordinates g."""
+        from scipy.linalg import solve_triangular
+
+        return solve_triangular(self.R, g, check_finite=False)
+
+    def fit(self, tau: float, start: Any) -> Solution | None:
+        """Return the certified vertex, or None if a few rounds do not reach one."""
+        from scipy.linalg import solve_triangular
+
+        n, k = self.X.shape
+        if k == 0:
+            return None
+        b, half = self.begin(tau, start)
+        for _ in range(_ROUNDS):
+            if not np.isfinite(b).all() or np.isnan(half):
+                return None
+            before, near, pull = self.sorted(b, half, tau)
+            if len(near) < min(BAND * k, n):
+                half *= 2.0
+                continue
+            pull = solve_triangular(self.R, pull, trans=1, check_finite=False)
+            settled = Near(self.part(near), before[near], self._rounding(near, b), pull, tau).settle(half)
+            self.steps += settled.steps
+            vertex = settled.vertex
+            if vertex is None:
+                if len(near) == n:
+                    return None
+                half *= 4.0
+                continue
+            inside = near[settled.inside]
+            b = self._refined(b + self.coefficients(vertex.g), inside[vertex.basis])
+            r, wrong = self.checked(b, before, near)
+            if len(wrong):
+                half = max(0.5 * half, 2.0 * float(np.median(np.abs(r[wrong]))))
+            elif self._complementary(b, r, inside, settled, vertex):
+                return self._solution(b, r, inside, vertex, tau)
+        return None
+
+    def begin(self, tau: float, start: Any) -> tuple[np.ndarray, float]:
+        """Return the smoothed fit of the sample with the half-width of the band in which rows may change sign."""
+        n, k = self.X.shape
+        m = len(self.sample)
+        first = self.sample[:: max(1, m // (FIRST * k))]
+        b = self._least_squares(first) if start is None else np.nan_to_num(np.asarray(start, float)[self.columns])
+        for rows in (first, self.sample):
+            if len(rows) == n and (rows is self.sample or start is not None):
+                return b, np.inf
+            part = self.part(rows)
+            c = (self.y[rows] - self.taken(rows) @ b) / part.out
+            width = 1.5 * float(np.quantile(np.abs(c), 0.6 if start is None and rows is first else 0.2))
+            enough = max(NEAR * k, int(len(rows) * min(tau, 1.0 - tau) / 4))
+            at = smoothed(part.Z, c, part.w, tau, np.zeros(k), max(width, 1e-300), enough)
+            self.steps += at.steps
+            b = b + self.coefficients(at.g)
+        error = np.sqrt(tau * (1.0 - tau) * k * m) * 2.0 * at.half / max(at.near, 1)
+        return b, _ERRORS * error
+
+    def sorted(self, b: np.ndarray, half: float, tau: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return residuals (n,) at b, the rows near zero, and the pull (k,) of all others."""
+        from qreg_boost.quantreg.kernels import read_only, sort_rows
+
+        remote = 1.0 / (_REMOTE * np.sqrt(len(b)) * np.linalg.norm(self.R, axis=0))
+        w = read_only(np.empty(0) if self.w is None else self.w)
+        return sort_rows(read_only(self.X), read_only(self.y), w, read_only(b), half, read_only(remote), tau)
+
+    def checked(self, b: np.ndarray, before: np.ndarray, near: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return residuals (n,) at b, and the rows far from zero whose sign is not the one they had."""
+        from qreg_boost.quantreg.kernels import read_only, wrong_rows
+
+        r = np.empty(len(self.y))
+        X, y = read_only(self.X), read_only(self.y)
+        return r, wrong_rows(X, y, read_only(b), read_only(before), read_only(near), r)
+
+    def _least_squares(self, rows: np.ndarray) -> np.ndarray:
+        b = np.zeros(len(self.columns))
+        part = self.part(rows)
+        # Remote rows count by their length, not its square: they would own the fit.
+        roots = np.ones(len(rows)) if part.w is None else np.sqrt(part.w)
+        for _ in range(2):  # the second time takes out the rounding of the first
+            c = (self.y[rows] - self.taken(rows) @ b) / part.out
+            b = b + self.coefficients(np.linalg.lstsq(part.Z * roots[:, None], c * roots, rcond=None)[0])
+        return b
+
+    def _refined(self, b: np.ndarray, basis: np.ndarray) -> np.ndarray:
+        """Return coefficients at which the basic rows' residuals are smaller than rounding left them."""
+        part = self.part(basis)
+        try:
+            return b + self.coefficients(np.linalg.solve(part.Z, (self.y[basis] - self.taken(basis) @ b) / part.out))
+        except np.linalg.LinAlgError:
+            return b
+
+    def _rounding(self, rows: np.ndarray, b: np.ndarray) -> Rounding:
+        """Return what gives the rounding of residuals near coefficients b (k,)."""
+        size = float(np.linalg.norm(self.R @ b))
+
+        def rounding(at: np.ndarray, Z: np.ndarray, out: np.ndarray, spread: float) -> np.ndarray:
+            own = rows[at]
+            terms = (np.abs(self.y[own]) + np.abs(self.taken(own)) @ np.abs(b)) / out
+            return 8.0 * _EPS * (terms + np.linalg.norm(Z, axis=1) * (size + spread))
+
+        return rounding
+
+    def _complementary(
+        self, b: np.ndarray, r: np.ndarray, inside: np.ndarray, settled: Settled, vertex: Vertex
+    ) -> bool:
+        """Return whether residuals at b go with the dual values: nil, but for rounding at b, unless those are bounds.
+
+        Rounding was judged at coefficients that may have been far larger.
+        """
+        rounding = self._rounding(inside, b)(np.arange(len(inside)), settled.Z, settled.out, settled.spread)
+        a = vertex.a[:-1]
+        loose = np.where(r[inside] > 0, 1.0 - a, a) > 1e-9
+        return bool((np.abs(r[inside]) <= 4.0 * settled.out * rounding)[loose].all())
+
+    def _solution(self, b: np.ndarray, r: np.ndarray, inside: np.ndarray, vertex: Vertex, tau: float) -> Solution:
+        coef = np.full(self.p, np.nan)
+        coef[self.columns] = b
+        a = (r > 0.0).astype(np.float64)
+        a[inside] = vertex.a[:-1]
+        loss = self.unit * check_loss(r, tau, self.w)
+        dropped = np.setdiff1d(np.arange(self.p), self.columns)
+        basis = inside[vertex.basis]
+        return Solution(coef, loss, vertex.gap, self.steps, Status.OPTIMAL, dropped, a, basis, vertex.unique)
+
+
+def sampled(n: int, p: int) -> np.ndarray:
+    """Return the rows that are fitted first, increasing: the same ones every time, and all if that is not many more."""
+    m = max(SECOND * p, SECOND_LEAST)
+    return np.unique(np.random.default_rng(n).integers(0, n, m)) if 3 * m < n else np.arange(n)
+
+
+def _coordinates(
+    X: np.ndarray, w: np.ndarray | None, sample: np.ndarray, sizes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the kept columns and R (k, k), from a sample if that settles which columns are kept.
+
+    What the columns to its left leave of a column is no shorter over all rows than over some.
+    """
+    n, p = X.shape
+    if len(sample) < n:
+        kept = column_basis(X[sample], weights=None if w is None else w[sample])
+        longest = np.sqrt(n) * sizes  # the weights are 1 on average
+        if len(kept.columns) == p and (np.diag(kept.factor) > 1e-6 * longest).all():
+            return kept.columns, kept.factor / np.sqrt(len(sample))
+    kept = column_basis(X, weights=w)
+    return kept.columns, kept.factor / np.sqrt(n)

@@ -1,0 +1,75 @@
+"""The table of solvers, and several quantile levels at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from qreg_boost.base.checks import check_choice
+from qreg_boost.quantreg.exact import exact, sparse_fit
+from qreg_boost.quantreg.highs import highs
+from qreg_boost.quantreg.interior_point import interior_point
+from qreg_boost.quantreg.mm import mm
+from qreg_boost.quantreg.simplex import simplex
+from qreg_boost.quantreg.solution import Solution
+
+Solver = Callable[..., Solution]
+"""solver(X, y, tau, weights=None, *, start=None), X (n, p) a dense array or scipy sparse, the design as it is."""
+
+
+def frisch_newton(X: Any, y: Any, tau: float, weights: Any = None, *, start: Any = None) -> Solution:
+    """Return the solution of `interior_point`; for a sparse design that of its Newton steps on the sparse rows.
+
+    `start` is not used: an interior point method starts in the middle.
+
+    Examples
+    --------
+    >>> frisch_newton(np.ones((3, 1)), np.array([1.0, 2.0, 4.0]), 0.5).coef.tolist()
+    [2.0]
+    """
+    if hasattr(X, "tocsr"):
+        return sparse_fit(X, y, tau, weights, sampled=False)
+    return interior_point(X, y, tau, weights)
+
+
+SOLVERS: dict[str, Solver] = {
+    "exact": exact,
+    "interior_point": frisch_newton,
+    "simplex": simplex,
+    "mm": mm,
+    "highs": highs,
+}
+"""Solvers by the name that the argument `method` takes."""
+
+
+def solve_several(X: Any, y: Any, taus: Sequence[float], weights: Any = None, method: str = "exact") -> list[Solution]:
+    """Return the solutions at several quantile levels, in the order of `taus`, each started from its neighbour.
+
+    Parameters
+    ----------
+    X : (n, p) array or scipy sparse
+        The design as it is.
+    y : (n,) array
+        Response.
+    taus : sequence of float
+        Quantile levels, strictly between 0 and 1.
+    weights : (n,) array, optional
+        Multipliers of the rows' losses, at least 0.
+    method : str
+        Name of a solver.
+
+    Examples
+    --------
+    >>> y = np.arange(9.0)
+    >>> [float(fit.coef[0]) for fit in solve_several(np.ones((9, 1)), y, [0.75, 0.25])]
+    [6.0, 2.0]
+    """
+    solver = SOLVERS[check_choice(method, "method", SOLVERS)]
+    found: dict[int, Solution] = {}
+    start = None
+    for place in np.argsort(np.asarray(taus, dtype=np.float64), kind="stable"):
+        found[int(place)] = solver(X, y, taus[place], weights, start=start)
+        start = found[int(place)].coef
+    return [found[place] for place in range(len(taus))]
