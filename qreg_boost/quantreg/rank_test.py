@@ -22,7 +22,6 @@ from qreg_boost.quantreg.bandwidth import bandwidth as bandwidth_of
 from qreg_boost.quantreg.bandwidth import inside
 from qreg_boost.quantreg.covariance import local_density
 from qreg_boost.quantreg.interior_point import interior_point
-from qreg_boost.quantreg.process import quantile_process
 from qreg_boost.quantreg.rows import Rows
 from qreg_boost.quantreg.solution import Solution
 
@@ -51,6 +50,7 @@ class RankScores:
 def rank_test(
     X0: Any, X1: Any, y: Any, tau: float = 0.5, weights: Any = None, *, score: str = "wilcoxon",
     iid: bool = True, bandwidth: Any = "hall-sheather", solver: Solver = interior_point,
+    process: Callable[..., Any] | None = None,
 ) -> FTest:  # fmt: skip
     """Return the rank score test that the coefficients of added columns are 0, as an F test.
 
@@ -76,6 +76,9 @@ def rank_test(
         For the densities.
     solver : callable
         For the fits at one level.
+    process : callable, optional
+        ``process(X, y)`` gives the whole solution in tau, with `taus`, `coef` and `basis`: `quantile_process`. Needed
+        for "wilcoxon" and "normal".
 
     Notes
     -----
@@ -85,7 +88,7 @@ def rank_test(
     Raises
     ------
     InputError
-        For an unknown score, or if nothing is added.
+        For an unknown score, if nothing is added, or if `process` is needed and not given.
 
     Examples
     --------
@@ -111,7 +114,9 @@ def rank_test(
     if score in ("tau", "sign"):
         scores = RankScores(fit.a[rows.used] - (1.0 - tau), tau * (1.0 - tau))
     else:
-        scores = process_scores(rows, score)
+        if process is None:
+            raise InputError(f"score={score!r} combines all levels: give `process`, such as quantile_process.")
+        scores = process_scores(rows, score, process)
     density = None
     if not iid and score == "tau":
         density = local_density(rows, tau, inside(tau, bandwidth_of(tau, rows.n, bandwidth)), solver)
@@ -127,20 +132,20 @@ def _left(Z: np.ndarray, added: np.ndarray, density: np.ndarray | None) -> np.nd
     return added - Z @ np.linalg.lstsq(roots[:, None] * Z, roots[:, None] * added, rcond=None)[0]
 
 
-def process_scores(rows: Rows, score: str) -> RankScores:
+def process_scores(rows: Rows, score: str, process: Callable[..., Any]) -> RankScores:
     """Return scores that combine the dual solutions a(t) of all levels: b = -int phi(t) da(t).
 
     Between breakpoints of the process, a(t) is linear in t, so the integrals are exact. phi is t - 1/2 for "wilcoxon"
     and the normal quantile for "normal".
     """
     c = rows.y if rows.w is None else rows.y * rows.w
-    process = quantile_process(rows.Z, c)
+    whole = process(rows.Z, c)
     values = np.full(rows.n, -0.5 if score == "wilcoxon" else 0.0)
     # Positive residuals have a = 1, negative ones 0; rows of the basis take up what the constraints lack.
     total = rows.Z.sum(axis=0)
-    for k, basis in enumerate(process.basis):
-        low, high = process.taus[k], process.taus[k + 1]
-        r = c - rows.Z @ process.coef[k]
+    for k, basis in enumerate(whole.basis):
+        low, high = whole.taus[k], whole.taus[k + 1]
+        r = c - rows.Z @ whole.coef[k]
         a = (r > 0).astype(np.float64)
         a[basis] = 0.0
         fixed = a @ rows.Z

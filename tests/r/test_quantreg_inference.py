@@ -17,6 +17,7 @@ from statsmodels.datasets import engel
 from qreg_boost.quantreg.anova import equal_slopes, wald
 from qreg_boost.quantreg.covariance import COVARIANCES, DensityWarning
 from qreg_boost.quantreg.interior_point import interior_point
+from qreg_boost.quantreg.process import quantile_process
 from qreg_boost.quantreg.rank import rank_intervals
 from qreg_boost.quantreg.rank_test import rank_test
 from qreg_boost.quantreg.solution import check_loss
@@ -231,7 +232,7 @@ def our_tests(X: np.ndarray, y: np.ndarray, w: np.ndarray | None) -> np.ndarray:
         matrix = COVARIANCES[kind](X, y, 0.4, fit, w).matrix
         tests.append(wald(fit.coef, matrix, [p - 1], len(y) - p))
     for score in ("tau", "wilcoxon", "normal"):
-        tests.append(rank_test(X[:, :-1], X[:, -1:], y, 0.4, w, score=score))
+        tests.append(rank_test(X[:, :-1], X[:, -1:], y, 0.4, w, score=score, process=quantile_process))
     return np.array([[test.df, test.df_resid, test.statistic, test.pvalue] for test in tests]).ravel()
 
 

@@ -8,6 +8,7 @@ from scipy.special import stdtrit
 
 from qreg_boost.base.checks import InputError
 from qreg_boost.quantreg.interior_point import interior_point
+from qreg_boost.quantreg.process import quantile_process
 from qreg_boost.quantreg.rank import rank_intervals
 from qreg_boost.quantreg.rank_test import rank_test
 from qreg_boost.quantreg.tilted import tilted
@@ -128,13 +129,13 @@ def test_added_term_is_in_the_optimality_condition(sample):
 @pytest.mark.parametrize("score", ["tau", "sign", "wilcoxon", "normal"])
 def test_rank_test_does_not_depend_on_units_or_null_coefficients(sample, score):
     X, y, w = sample
-    plain = rank_test(X[:, :2], X[:, 2:], y, 0.4, w, score=score)
+    plain = rank_test(X[:, :2], X[:, 2:], y, 0.4, w, score=score, process=quantile_process)
     order = np.random.default_rng(0).permutation(len(y))
     same = [
-        rank_test(X[:, :2], X[:, 2:], 1000 * y, 0.4, w, score=score),
-        rank_test(X[:, :2], X[:, 2:], y, 0.4, 10 * w, score=score),
-        rank_test(X[order, :2], X[order, 2:], y[order], 0.4, w[order], score=score),
-        rank_test(X[:, :2], 1e6 * X[:, 2:] + X[:, :1], y + X[:, 1], 0.4, w, score=score),
+        rank_test(X[:, :2], X[:, 2:], 1000 * y, 0.4, w, score=score, process=quantile_process),
+        rank_test(X[:, :2], X[:, 2:], y, 0.4, 10 * w, score=score, process=quantile_process),
+        rank_test(X[order, :2], X[order, 2:], y[order], 0.4, w[order], score=score, process=quantile_process),
+        rank_test(X[:, :2], 1e6 * X[:, 2:] + X[:, :1], y + X[:, 1], 0.4, w, score=score, process=quantile_process),
     ]
     for test in same:
         assert test.statistic == pytest.approx(plain.statistic, rel=1e-8)
@@ -148,11 +149,13 @@ def test_wilcoxon_scores_of_a_sample_are_its_ranks():
     scores = (np.argsort(np.argsort(y)) + 0.5) / 30 - 0.5
     left = x - x.mean()
     expected = 12 * (left @ scores) ** 2 / (left @ left)
-    found = rank_test(np.ones((30, 1)), x[:, None], y, score="wilcoxon")
+    found = rank_test(np.ones((30, 1)), x[:, None], y, score="wilcoxon", process=quantile_process)
     assert found.statistic == pytest.approx(expected, rel=1e-9)
 
 
 def test_nothing_added(sample):
     X, y, _ = sample
     with pytest.raises(InputError, match="none of those added"):
-        rank_test(X, X[:, :1] + X[:, 1:2], y)
+        rank_test(X, X[:, :1] + X[:, 1:2], y, score="tau")
+    with pytest.raises(InputError, match="give `process`"):
+        rank_test(X[:, :2], X[:, 2:], y)
