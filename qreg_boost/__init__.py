@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from qreg_boost import datasets
-from qreg_boost.api import l1qreg, load, qbr, qreg, qreg_process
+from qreg_boost.api import anova, l1qreg, load, qbr, qreg, qreg_process
 from qreg_boost.base.process import QuantileProcess
 from qreg_boost.boosting.model import QBR
 from qreg_boost.boosting.results import BoostResults
@@ -22,6 +22,7 @@ __all__ = [
     "QRegResults",
     "QuantileProcess",
     "__version__",
+    "anova",
     "datasets",
     "l1qreg",
     "load",

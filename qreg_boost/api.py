@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from qreg_boost.base.checks import FileFormatError
+from qreg_boost.base.checks import FileFormatError, InputError
 from qreg_boost.base.process import QuantileProcess
 from qreg_boost.base.rows import caller_env
 from qreg_boost.base.storage import read
 from qreg_boost.boosting.model import QBR, restore_boost
+from qreg_boost.quantreg.anova_results import AnovaResult, nested, slopes
 from qreg_boost.quantreg.l1_model import L1QReg, restore_l1, restore_l1_fit
 from qreg_boost.quantreg.model import QReg
+from qreg_boost.quantreg.results import QRegResults
 from qreg_boost.quantreg.saved_model import restore_process, restore_qreg
 from qreg_boost.quantreg.several import QRegProcess
 
@@ -132,7 +134,8 @@ def qreg(
         "rank": intervals by inverting the rank score test, without standard errors. "boot": the bootstrap. "cluster":
         for errors that depend on each other within `groups`. ``fit.with_se(...)`` takes options.
     method : str
-        The solver: "exact" is the fast one; the others reach the same optimum and are there to check it.
+        The solver: "exact" is the fast one; "interior_point", "simplex" and "highs" reach the same optimum and are
+        there to check it; "mm" (Hunter and Lange 2000) comes near it.
     groups : column name or array_like (rows,), optional
         Cluster of each row, for se="cluster" and the bootstrap of clusters.
     weights, offset : column name or array_like (rows,), optional
@@ -172,6 +175,67 @@ def qreg(
     """
     rows = {"groups": groups, "weights": weights, "offset": offset, "subset": subset, "missing": missing}
     return QReg.from_formula(formula, data, tau, se=se, method=method, **rows, env=caller_env()).fit()
+
+
+def anova(
+    *fits: Any,
+    test: str = "wald",
+    joint: bool = True,
+    se: str | None = None,
+    score: str = "tau",
+    iid: bool = True,
+    bandwidth: Any = None,
+) -> AnovaResult:
+    """Return an analysis of deviance: nested models against the largest, or equality of slopes over taus.
+
+    Parameters
+    ----------
+    *fits : results of `qreg`
+        Two or more nested fits at one tau, in any order; or one fit at several taus, whose slopes are compared.
+    test : {"wald", "rank"}
+        For nested fits: by the covariance of the largest, or by rank scores (Gutenbrunner and others 1993).
+    joint : bool
+        For one fit at several taus: whether to test all slopes at once, or each.
+    se : str, optional
+        Kind of covariance; by default that of the largest fit, "nid" where that has none. For slopes "nid" or "ker".
+    score : {"tau", "sign", "wilcoxon", "normal"}
+        Of the rank test.
+    iid : bool
+        Whether the rank test takes errors as identically distributed.
+    bandwidth : str or float, optional
+        "hall-sheather", "bofinger", or the bandwidth in tau itself.
+
+    Returns
+    -------
+    AnovaResult
+        ``table`` (df, df_resid, statistic, p_value); prints itself.
+
+    Raises
+    ------
+    InputError
+        If models are not nested or not of the same rows.
+
+    Examples
+    --------
+    >>> import qreg_boost as qb
+    >>> engel = qb.datasets.load("engel")
+    >>> table = qb.anova(qb.qreg("foodexp ~ income", engel), qb.qreg("foodexp ~ 1", engel)).table
+    >>> table["statistic"].round(2).to_dict()
+    {'Model 2': 392.45}
+    >>> round(qb.anova(qb.qreg("foodexp ~ income", engel, tau=[0.25, 0.5])).pvalue, 6)
+    0.001199
+    """
+    if len(fits) == 1 and isinstance(fits[0], QRegProcess):
+        if test != "wald":
+            raise InputError("Equality of slopes over taus is a Wald test; leave out `test`.")
+        return slopes(fits[0], joint, se, bandwidth)
+    wrong = [type(fit).__name__ for fit in fits if type(fit) is not QRegResults]
+    if wrong or len(fits) < 2:
+        found = ", ".join(wrong) or f"{len(fits)} fits"
+        raise InputError(
+            "anova takes two or more fits of qreg at one tau, or one fit of qreg at several taus; got " + found + "."
+        )
+    return nested(fits, test, se, score, iid, bandwidth)
 
 
 def qreg_process(

@@ -11,12 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from qreg_boost.base.checks import InputError, check_choice, listed, nearest
+from qreg_boost.base.checks import InputError, check_bool, check_choice, check_count, listed, nearest
 from qreg_boost.quantreg import covariance
+from qreg_boost.quantreg.bootstrap import METHODS, bootstrap
 from qreg_boost.quantreg.rank import rank_intervals
 from qreg_boost.quantreg.solution import Solution
 
 Solver = Callable[..., Solution]
+
+REPS = 200
+"""Bootstrap replicates, as in R."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,13 +94,29 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of standard error: its function of a problem and options, the options' names, and what it is."""
+    """A kind of standard error.
+
+    Attributes
+    ----------
+    estimate : callable
+        Function of a problem and options.
+    options : tuple of str
+        Names of the options.
+    what : str
+    intervals_only : bool
+        Whether it gives intervals and no covariance.
+    alpha : float
+        One minus the usual level of intervals.
+    check : callable or None
+        Refuses options that cannot be used, before anything is computed.
+    """
 
     estimate: Callable[..., Estimate]
     options: tuple[str, ...]
     what: str
     intervals_only: bool = False
     alpha: float = 0.05
+    check: Callable[..., None] | None = None
 
 
 def _sandwich(function: Callable[..., covariance.Covariance]) -> Callable[..., Estimate]:
@@ -145,11 +165,36 @@ def _rank(problem: Problem, *, alpha: float = 0.1, **options: Any) -> Estimate:
     return Estimate("rank", None, found.bounds, alpha, (("Rank test", f"{found.kind} errors"),))
 
 
+def _boot(
+    problem: Problem, *, method: str | None = None, reps: int = REPS, groups: Any = None, rng: Any = 0,
+    n_jobs: int = 1, progress: bool = True,
+) -> Estimate:  # fmt: skip
+    method = method or ("xy" if groups is None else "cluster")
+    found = bootstrap(
+        problem.X, problem.y, problem.tau, problem.solution, problem.weights, method=method, reps=reps, groups=groups,
+        rng=rng, n_jobs=n_jobs, progress=progress, solver=problem.solver,
+    )  # fmt: skip
+    failed = f"{found.failed} of {reps} replicates could not be computed and are left out." if found.failed else ""
+    return Estimate("boot", found.matrix, facts=(("Bootstrap", f"{method}, {reps} reps"),), note=failed)
+
+
+def _check_boot(
+    *, method: Any = None, reps: Any = REPS, groups: Any = None, rng: Any = 0, n_jobs: Any = 1, progress: Any = True
+) -> None:
+    method = method or ("xy" if groups is None else "cluster")
+    check_choice(method, "method", METHODS)
+    check_count(reps, "reps", 2, " R's default is 200; 1000 is better.")
+    check_bool(progress, "progress")
+    if groups is not None and method != "cluster":
+        raise InputError(f'`groups` goes with method="cluster", and only with it; got method={method!r}.')
+
+
 KINDS: dict[str, Kind] = {
     "nid": Kind(_sandwich(covariance.nid), ("bandwidth",), "sandwich, densities by fits at tau +- bandwidth"),
     "iid": Kind(_sandwich(covariance.iid), ("bandwidth",), "identically distributed errors"),
     "ker": Kind(_sandwich(covariance.ker), ("bandwidth",), "sandwich, densities by a kernel"),
     "rank": Kind(_rank, ("iid", "tcrit", "interp", "bandwidth"), "inverted rank score test", True, 0.1),
+    "boot": Kind(_boot, ("method", "reps", "groups", "rng", "n_jobs", "progress"), "bootstrap", check=_check_boot),
     "cluster": Kind(_cluster, ("groups", "bandwidth"), "errors dependent within clusters"),
 }
 

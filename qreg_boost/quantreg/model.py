@@ -15,20 +15,14 @@ from qreg_boost.base.checks import InputError, check_choice, check_tau, listed
 from qreg_boost.base.design import Design
 from qreg_boost.base.frames import align, as_frame, find_column
 from qreg_boost.base.rank import independent_columns
-from qreg_boost.quantreg.exact import exact
 from qreg_boost.quantreg.facts import QRegFacts
 from qreg_boost.quantreg.inference import KINDS, Estimate, Problem, check_kind
-from qreg_boost.quantreg.interior_point import interior_point
 from qreg_boost.quantreg.process_results import QRegPath
 from qreg_boost.quantreg.results import QRegResults, SEChoice
 from qreg_boost.quantreg.several import QRegProcess
 from qreg_boost.quantreg.solution import Solution, check_loss
+from qreg_boost.quantreg.solvers import SOLVERS, Solver, solve_several
 from qreg_boost.quantreg.sparse_design import is_sparse, spans_constant, sparse_design
-
-SOLVERS = {
-    "exact": exact,
-    "interior_point": lambda X, y, tau, weights=None, *, start=None: interior_point(X, y, tau, weights),
-}
 
 MOST_TAUS = 12
 """So many taus are written out in a call."""
@@ -184,18 +178,18 @@ class QReg:
         """Return the fit: `QRegResults`, or a `QuantileProcess` for a list of taus."""
         if not self.several:
             return self._results(self.solve(self.taus[0]), self.taus[0])
-        levels = np.array(self.taus, dtype=float)
-        fits: dict[int, QRegResults] = {}
-        start = None
-        for position in np.argsort(levels, kind="stable"):
-            solution = self.solve(float(levels[position]), start)
-            start = np.nan_to_num(solution.coef)
-            fits[int(position)] = self._results(solution, float(levels[position]))
-        return QRegProcess(self.taus, [fits[position] for position in range(len(fits))])
+        levels = [float(tau) for tau in self.taus]
+        solutions = solve_several(self.exog, self.endog, levels, self.design.weights, self.method)
+        return QRegProcess(self.taus, [self._results(*pair) for pair in zip(solutions, levels, strict=True)])
 
-    def solve(self, tau: float, start: np.ndarray | None = None) -> Solution:
-        """Return the solution at one tau, from `start` (p,) if the method can use it."""
-        return SOLVERS[self.method](self.exog, self.endog, tau, self.design.weights, start=start)
+    @property
+    def solver(self) -> Solver:
+        """The solver by name of the method."""
+        return SOLVERS[self.method]
+
+    def solve(self, tau: float) -> Solution:
+        """Return the solution at one tau."""
+        return self.solver(self.exog, self.endog, tau, self.design.weights)
 
     def at(self, tau: float) -> QRegResults:
         """Return the fit at one tau."""
@@ -260,20 +254,22 @@ class QReg:
         kind = KINDS[choice.kind]
         if kind.intervals_only and alpha is not None:
             options["alpha"] = alpha
-        problem = Problem(self.exog, self.endog, tau, self.design.weights, solution, SOLVERS[self.method])
+        problem = Problem(self.exog, self.endog, tau, self.design.weights, solution, self.solver)
         return kind.estimate(problem, **options)
 
     def options_of(self, choice: SEChoice) -> dict[str, Any]:
         """Return the options of a kind of standard error, checked by name, with one group label per row kept."""
         options = {name: value for name, value in choice.options.items() if value is not None}
         kind = check_kind(choice.kind, options)
-        if "groups" in kind.options:
+        by_cluster = choice.kind == "cluster" or options.get("method") == "cluster"
+        if by_cluster or "groups" in options:
             groups = self.group_labels(options.pop("groups", None))
             groups = self.groups if groups is None else groups
-            if groups is not None:
-                options["groups"] = groups
-        if choice.kind == "cluster" and "groups" not in options:
-            raise InputError('se="cluster" needs `groups`: a column name, or one label per row.')
+            if groups is None:
+                raise InputError(f'se="{choice.kind}" needs `groups`: a column name, or one label per row.')
+            options["groups"] = groups
+        if kind.check is not None:
+            kind.check(**options)
         return options
 
     def group_labels(self, groups: Any) -> np.ndarray | None:

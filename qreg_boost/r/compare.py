@@ -237,6 +237,13 @@ def _regression(fit: Any) -> Comparison:
     return compare_regression(fit)
 
 
+def _anova(result: Any) -> Comparison:
+    """Return an analysis of deviance beside R's."""
+    from qreg_boost.r.compare_anova import compare_anova
+
+    return compare_anova(result)
+
+
 def _boosted_rows(problem: _Problem, fit: Any, least: float, coef: np.ndarray, gap: float) -> list[_Row]:
     above = "expected: at or above rq's" if np.isnan(gap) else f"expected: {100 * gap:.3g} % above rq's"
     theirs = np.full(len(problem.names), np.nan)
@@ -359,5 +366,6 @@ _FORMATS: dict[str, Callable[[Any], str]] = {
 _KINDS: tuple[tuple[frozenset[str], Callable[[Any], Comparison]], ...] = (
     (frozenset({"taus", "fits"}), _process),
     (frozenset({"with_se", "solution", "params", "model"}), _regression),
+    (frozenset({"models", "table", "fits", "arguments"}), _anova),
     (frozenset({"optimum", "risk", "mstop", "params", "model"}), _boosted),
 )

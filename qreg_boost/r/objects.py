@@ -80,8 +80,21 @@ def to_r(fit: Any) -> Any:
             f"{type(fit).__name__}."
         )
     session.require("quantreg")
-    values = regression(fits)
-    return session.evaluate(_OBJECT, hold=("fit",), **values)["fit"].sexp
+    return as_object(fits).sexp
+
+
+def as_object(fits: list[Any], shuffle: int | None = None, unit: float = 1.0) -> session.RObject:
+    """Return R's object of fits at one or several taus; with rows in a random order and y times `unit`, if asked."""
+    told = regression(fits)
+    if shuffle is not None:
+        order = np.random.default_rng(shuffle).permutation(len(told["d"]))
+        told["d"] = told["d"].iloc[order].reset_index(drop=True)
+        told["dual"] = told["dual"][order]
+        told["w"] = None if told["w"] is None else told["w"][order]
+    told["d"] = told["d"].assign(v0=unit * told["d"]["v0"])
+    told["coef"], told["rho"] = unit * told["coef"], [unit * value for value in told["rho"]]
+    found: session.RObject = session.evaluate(_OBJECT, hold=("fit",), **told)["fit"]
+    return found
 
 
 def regression(fits: list[Any]) -> dict[str, Any]:

@@ -126,3 +126,32 @@ def test_what_is_no_quantile_regression_is_refused(tmp_path) -> None:
             r.to_r(other)
     with pytest.raises(InputError, match="loaded without them"):
         loaded.compare_r()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "options", [{}, {"se": "ker"}, {"se": "iid"}, {"test": "rank"}, {"test": "rank", "iid": False}]
+)
+def test_anova_of_nested_models_agrees(weighted: bool, options: dict) -> None:
+    data = simulated(1)
+    weights = np.linspace(0.5, 2.0, len(data)) if weighted else None
+    fits = [qb.qreg(formula, data, 0.4, weights=weights) for formula in ("y ~ x", "y ~ x + z + I(x**2)", "y ~ x + z")]
+    found = r.compare(qb.anova(*fits, **options))
+    assert found.agrees, str(found)
+    assert found.table["term"].tolist()[:2] == ["Model 2: Df", "Model 2: Resid Df"]
+    # R's rank test of a weighted fit depends on the scale of the weights
+    assert found.table["note"].str.startswith("must agree").all() == (not weighted or "test" not in options)
+
+
+@pytest.mark.parametrize("options", [{}, {"joint": False}, {"se": "ker"}])
+def test_anova_of_slopes_agrees(options: dict) -> None:
+    fits = qb.qreg("y ~ x + z", simulated(2), tau=[0.25, 0.5, 0.75])
+    found = qb.anova(fits, **options).compare_r()
+    assert found.agrees and (found.table["note"] == "must agree").all(), str(found)
+
+
+def test_anova_without_a_counterpart_is_refused() -> None:
+    data = simulated(1)
+    result = qb.anova(qb.qreg("y ~ x + z", data), qb.qreg("y ~ x", data), bandwidth=0.1)
+    with pytest.raises(InputError, match="R's anova has no counterpart to this test"):
+        result.compare_r()
