@@ -20,6 +20,8 @@ _ERRORS = 5.0
 _ROUNDS = 8
 # Rows so many times as far out as is typical are remote.
 _REMOTE = 2.0
+# Share of the loss that rounding of the residuals may make up.
+_SLACK = 1e-6
 
 
 class DenseRows:
@@ -93,7 +95,7 @@ class DenseRows:
             r, wrong = self.checked(b, before, near)
             if len(wrong):
                 half = max(0.5 * half, 2.0 * float(np.median(np.abs(r[wrong]))))
-            elif self._complementary(b, r, inside, settled, vertex):
+            elif self._complementary(b, r, inside, settled, vertex, tau):
                 return self._solution(b, r, inside, vertex, tau)
         return None
 
@@ -108,9 +110,12 @@ class DenseRows:
                 return b, np.inf
             part = self.part(rows)
             c = (self.y[rows] - self.taken(rows) @ b) / part.out
-            width = 1.5 * float(np.quantile(np.abs(c), 0.6 if start is None and rows is first else 0.2))
+            share = 0.6 if start is None and rows is first else 0.2
+            width = 1.5 * float(np.quantile(np.abs(c), share)) or float(np.mean(np.abs(c)))
+            if width < 1e-290:
+                return b, np.inf
             enough = max(NEAR * k, int(len(rows) * min(tau, 1.0 - tau) / 4))
-            at = smoothed(part.Z, c, part.w, tau, np.zeros(k), max(width, 1e-300), enough)
+            at = smoothed(part.Z, c, part.w, tau, np.zeros(k), width, enough)
             self.steps += at.steps
             b = b + self.coefficients(at.g)
         error = np.sqrt(tau * (1.0 - tau) * k * m) * 2.0 * at.half / max(at.near, 1)
@@ -162,7 +167,7 @@ class DenseRows:
         return rounding
 
     def _complementary(
-        self, b: np.ndarray, r: np.ndarray, inside: np.ndarray, settled: Settled, vertex: Vertex
+        self, b: np.ndarray, r: np.ndarray, inside: np.ndarray, settled: Settled, vertex: Vertex, tau: float
     ) -> bool:
         """Return whether residuals at b go with the dual values: nil, but for rounding at b, unless those are bounds.
 
@@ -170,8 +175,10 @@ class DenseRows:
         """
         rounding = self._rounding(inside, b)(np.arange(len(inside)), settled.Z, settled.out, settled.spread)
         a = vertex.a[:-1]
-        loose = np.where(r[inside] > 0, 1.0 - a, a) > 1e-9
-        return bool((np.abs(r[inside]) <= 4.0 * settled.out * rounding)[loose].all())
+        loose = np.where(r[inside] > 0, 1.0 - a, a)
+        slack = float(np.sum(loose * np.abs(r[inside]) * (1.0 if self.w is None else self.w[inside])))
+        nil = np.abs(r[inside]) <= 4.0 * settled.out * rounding
+        return bool(nil[loose > 1e-9].all()) and slack <= _SLACK * check_loss(r, tau, self.w)
 
     def _solution(self, b: np.ndarray, r: np.ndarray, inside: np.ndarray, vertex: Vertex, tau: float) -> Solution:
         coef = np.full(self.p, np.nan)

@@ -15,7 +15,7 @@ import numpy as np
 from qreg_boost.quantreg.solution import Solution
 from qreg_boost.quantreg.standard_form import StandardForm
 
-_TOL = 1e-8
+_TOL = 1e-6
 
 
 def highs(X: Any, y: Any, tau: float, weights: Any = None, *, start: Any = None) -> Solution:
@@ -48,7 +48,7 @@ def highs(X: Any, y: Any, tau: float, weights: Any = None, *, start: Any = None)
     Warns
     -----
     ConvergenceWarning
-        If the gap is larger than 1e-8.
+        If the gap is larger than 1e-6: HiGHS keeps constraints to 1e-10, which extreme levels multiply by 1 / tau.
 
     Notes
     -----

@@ -18,10 +18,11 @@ from qreg_boost.quantreg.standard_form import StandardForm
 
 # The perturbation shrinks so once a step lowers the perturbed loss by less than this share of what it may cost.
 _SHRINK, _SETTLED = 0.25, 0.1
+_LONGER = 1.9
 
 
 def mm(
-    X: Any, y: Any, tau: float, weights: Any = None, *, start: Any = None, tol: float = 1e-6, max_iter: int = 2000
+    X: Any, y: Any, tau: float, weights: Any = None, *, start: Any = None, tol: float = 1e-6, max_iter: int = 5000
 ) -> Solution:
     """Return coefficients whose weighted check loss is within a tolerance of the least.
 
@@ -78,7 +79,8 @@ def mm(
         b = np.nan_to_num(np.asarray(start, dtype=np.float64)[form.columns]) - form.origin
         g = form.to_g * b if form.to_g.ndim == 1 else form.to_g @ b
     r = form.c - form.Z @ g
-    eps = float(np.mean(np.abs(r))) if n else 0.0
+    # With a larger start the first perturbed minimum of an extreme level lies far outside the data.
+    eps = min(tau, 1.0 - tau) * float(np.mean(np.abs(r))) if n else 0.0
     if eps == 0.0 or k == 0:
         return form.solution(g, np.where(r == 0, 1.0 - form.tau, r > 0), 0.0, 0, tol)
     return _descend(form, g, eps, tol, max_iter)
@@ -100,7 +102,8 @@ def _descend(form: StandardForm, g: np.ndarray, eps: float, tol: float, max_iter
             move = cho_solve(_factor(_gram(Z, np.sqrt(inverse))), descent, check_finite=False)
         except np.linalg.LinAlgError:
             break
-        g = g + move
+        # The quadratic is no higher than at the start up to twice its own step; nearly that much is faster.
+        g = g + _LONGER * move
         r = form.c - Z @ g
         steps += 1
         # Half of `descent @ move` is what the quadratic promises.

@@ -16,6 +16,8 @@ TOL = 1e-10
 NEAR, BAND = 10, 12
 """Rows for each coefficient: near zero where smoothing ends, and in the first exact fit."""
 
+# No optimum moves the rows by more than this times their largest residual, unless digits were lost on the way.
+_FURTHEST = 1e3
 
 Rounding = Callable[[np.ndarray, np.ndarray, np.ndarray, float], np.ndarray]
 """Gives the rounding (m,) of scaled residuals from positions of rows, `Part.Z`, `Part.out` and a typical residual."""
@@ -65,14 +67,15 @@ class Near:
         at = smoothed(self.Z, self.c, self.w, self.tau, self.pull, first, NEAR * k)
         self.steps += at.steps
         # Rows that moved by more than the band is wide: what lies outside may not be taken for certain.
-        if not np.linalg.norm(at.g) <= half:
+        furthest = min(half, _FURTHEST * float(np.max(np.abs(self.c))))
+        if not np.linalg.norm(at.g) <= furthest:
             return self._settled(None, inside)
         size, distance = min(max(BAND * k, at.near), m), np.abs(at.r)
         inside[np.argpartition(distance, size - 1)[:size]] = True
         while np.count_nonzero(inside) <= max(0.7 * m, 5 * BAND * k):
             others = np.flatnonzero(~inside)
             vertex = self._exact(at.r, inside, others)
-            if vertex is None:
+            if vertex is None or not np.linalg.norm(vertex.g + at.g) <= furthest:
                 if not len(others):
                     break
                 size = min(2 * np.count_nonzero(inside), m)

@@ -12,6 +12,9 @@ from qreg_boost.quantreg import sparse_rows
 from qreg_boost.quantreg.interior_point import _checked, _Problem
 from qreg_boost.quantreg.solution import Solution, Status, check_loss
 
+# Rounding of a residual over the size of its terms.
+_ROUNDING = 2e-15
+
 
 @dataclass(frozen=True)
 class StandardForm:
@@ -22,7 +25,7 @@ class StandardForm:
     Z : (m, k) array or CSR array
         Weighted design of the rows of positive weight: near orthonormal if dense, of unit columns if sparse.
     c : (m,) array
-        Weighted residuals from least squares.
+        Weighted residuals from least squares, 0 if all are rounding error.
     tau : float
         Quantile level.
     X, y, w : arrays
@@ -58,13 +61,16 @@ class StandardForm:
         if not sparse:
             dense = _Problem.of(*used)
             c = dense.residuals(dense.start)
+            c = np.where((np.abs(c) <= dense.rounding(dense.start)).all(), 0.0, c)
             return cls(dense.Z, c, tau, X, y, w, rows, dense.columns, dense.start, dense.R)
         design = sparse_rows.SparseRows(*used)
         lengths = np.linalg.norm(design.R, axis=0) * np.sqrt(max(len(rows), 1))
         relative = np.ones(len(rows)) if used[2] is None else used[2] / used[2].max()
         Z = ((design.X * (1.0 / lengths)[None, :]) * relative[:, None]).tocsr()
         origin = design.least_squares()
-        c = relative * (used[1] - design.X @ origin)
+        c = used[1] - design.X @ origin
+        rounding = _ROUNDING * (np.abs(used[1]) + abs(design.X) @ np.abs(origin))
+        c = np.where((np.abs(c) <= rounding).all(), 0.0, relative * c)
         return cls(Z, c, tau, X, y, w, rows, design.columns, origin, lengths)
 
     def coefficients(self, g: np.ndarray) -> np.ndarray:
@@ -81,7 +87,8 @@ class StandardForm:
         """Return the solution at g with dual values a (m,), within tolerance or stopped: no vertex is certified."""
         coef = self.coefficients(g)
         r = self.y - self.X[:, self.columns] @ coef[self.columns]
-        loss = check_loss(r[self.rows], self.tau, None if self.w is None else self.w[self.rows])
+        w = None if self.w is None else self.w[self.rows]
+        loss = check_loss(r[self.rows], self.tau, w) if self.c.any() else 0.0
         gap = gap if loss > 0 else 0.0
         dual = np.full(len(self.y), 1.0 - self.tau)
         dual[self.rows] = a
