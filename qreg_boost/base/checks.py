@@ -48,6 +48,10 @@ class BoundWarning(UserWarning):
     """A best value that lies at the edge of what was searched."""
 
 
+class MissingRowsWarning(UserWarning):
+    """Rows that a transform in the formula made missing, though their data are there."""
+
+
 class CrossingWarning(UserWarning):
     """Predicted quantiles that cross."""
 
@@ -63,7 +67,9 @@ def warn(message: str, category: type[Warning]) -> None:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" for the known name closest to `name`, or an empty string."""
-    found = difflib.get_close_matches(str(name), [str(k) for k in known], n=1, cutoff=0.6)
+    candidates = [str(k) for k in known]
+    found = [k for k in candidates if k.casefold() == str(name).casefold() and k != str(name)]
+    found = found or difflib.get_close_matches(str(name), candidates, n=1, cutoff=0.6)
     return f" Did you mean {found[0]!r}?" if found else ""
 
 

@@ -22,6 +22,8 @@ _KINDS = ("iid", "nid", "ker")
 # R inverts rank tests by default up to this many rows; beyond it takes long.
 _RANK_MOST = 1000
 _SHUFFLES = 8
+# With a smaller share of distinct responses, rank bounds need not be R's.
+_DISTINCT = 0.9
 _STABLE, _SAME_ERRORS, _SAME_BOUNDS, _SAME_LIKELIHOOD = 1e-6, 1e-6, 1e-5, 1e-8
 _CHECKS = "Inference of this package beside quantreg's summary, logLik and AIC:"
 _FIGURES = """
@@ -58,10 +60,9 @@ class _Figure:
     def stable(self) -> bool:
         return close(self.least, self.largest, _STABLE)
 
-    @property
-    def note(self) -> str:
+    def note(self, tied: bool) -> str:
         if self.stable:
-            return "must agree"
+            return "may differ: responses are tied" if tied else "must agree"
         if np.isnan(self.value):
             return "not compared: R has no figure"
         if not np.isfinite([self.least, self.largest]).all():
@@ -138,12 +139,12 @@ def _inference(fit: Any, runs: list[dict[str, Any]], names: list[str]) -> tuple[
     kept = [j for j in range(len(fit.params)) if j not in fit.facts.dropped]
     rows, fine, moving = [], True, 0
 
-    def put(ours: Any, what: str, labels: list[str], tolerance: float) -> None:
+    def put(ours: Any, what: str, labels: list[str], tolerance: float, tied: bool = False) -> None:
         nonlocal fine, moving
         for figure, value in zip(_figures(runs, what, labels), ours, strict=False):
-            rows.append(as_row(figure.name, value, figure.value, figure.note))
+            rows.append(as_row(figure.name, value, figure.value, figure.note(tied)))
             moving += not figure.stable
-            fine &= not figure.stable or close(value, figure.value, tolerance)
+            fine &= tied or not figure.stable or close(value, figure.value, tolerance)
 
     put([fit.llf], "llf", ["llf"], _SAME_LIKELIHOOD)
     put([fit.aic], "aic", ["aic"], _SAME_LIKELIHOOD)
@@ -151,8 +152,20 @@ def _inference(fit: Any, runs: list[dict[str, Any]], names: list[str]) -> tuple[
         put(fit.with_se(kind).bse.to_numpy()[kept], kind, [f"{name}: se {kind}" for name in names], _SAME_ERRORS)
     if runs[0]["bounds"] is not None:
         ends = fit.with_se("rank").conf_int(0.1).to_numpy()[kept].ravel(order="F")
-        put(ends, "bounds", [f"{name}: rank {side}" for side in ("lower", "upper") for name in names], _SAME_BOUNDS)
+        put(
+            ends,
+            "bounds",
+            [f"{name}: rank {side}" for side in ("lower", "upper") for name in names],
+            _SAME_BOUNDS,
+            _tied(fit),
+        )
     return rows, fine, moving
+
+
+def _tied(fit: Any) -> bool:
+    """Return whether responses occur more than once; R's bounds then depend on the path of its simplex method."""
+    y = np.asarray(fit.model.design.y)
+    return len(np.unique(y)) < _DISTINCT * len(y)
 
 
 def _notes(fit: Any, agrees: bool, same: bool, moving: int, method: str) -> tuple[str, ...]:

@@ -84,6 +84,12 @@ FITS: dict[str, Callable[[], object]] = {
     ),
     "qreg_engel_several": lambda: qb.qreg("foodexp ~ income", qb.datasets.load("engel"), tau=[0.1, 0.5, 0.9]),
     "qreg_engel_99": lambda: qb.qreg("foodexp ~ income", qb.datasets.load("engel"), tau=np.arange(1, 100) / 100),
+    "anova": lambda: qb.anova(
+        qb.qreg("foodexp ~ income + noise", engel_with_gaps()), qb.qreg("foodexp ~ income", engel_with_gaps())
+    ),
+    "anova_slopes": lambda: qb.anova(
+        qb.qreg("breaks ~ wool + tension", warpbreaks(), tau=[0.25, 0.5, 0.75]), joint=False
+    ),
     "qreg_process": lambda: qb.qreg_process("foodexp ~ income", qb.datasets.load("engel")),
     "l1qreg": lambda: qb.l1qreg("STACKLOSS ~ .", qb.datasets.load("stackloss"), tau=0.5, standardize=True),
     "l1qreg_sic": lambda: qb.l1qreg("STACKLOSS ~ .", qb.datasets.load("stackloss"), tau=0.5, standardize=True).select(),

@@ -44,14 +44,9 @@ def test_all_figures_agree(case: str, tau: float, weighted: bool) -> None:
     data = load()
     weights = np.random.default_rng(3).uniform(0.5, 2.0, len(data)) if weighted else None
     found = qb.qreg(formula, data, tau, weights=weights).compare_r()
-    if case in TIED:  # rank bounds there depend on the path of the simplex method
-        rank = found.checks["term"].str.contains(": rank ")
-        rest = found.checks[~rank & (found.checks["note"] == "must agree")]
-        assert len(rest) > 5
-        np.testing.assert_allclose(rest["python"], rest["r"], rtol=1e-6)
-        np.testing.assert_allclose(found.table["python"], found.table["r"], rtol=1e-6, atol=1e-9)
-    else:
-        assert found.agrees, str(found)
+    assert found.agrees, str(found)
+    # where responses are tied, R's rank bounds depend on the path of its simplex method
+    assert found.checks["note"].str.startswith("may differ").any() == (case in TIED)
     assert abs(found.gap) < 1e-10
 
 
