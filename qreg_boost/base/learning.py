@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import InputError, check_offset, check_weights, listed
+from qreg_boost.base.checks import InputError, MissingRowsWarning, check_offset, check_weights, listed, warn
 from qreg_boost.base.coding import (
     Block,
     CodedFactor,
@@ -84,6 +84,12 @@ def learn(
         one = _pass(formula, factors, source, kept, wts, raw)
         if not any(mask.any() for mask in one.missing.values()):
             break
+        for label, mask in one.missing.items():
+            if mask.any():
+                warn(
+                    f"{label} is missing in {int(mask.sum())} rows where its columns are not; these rows are dropped.",
+                    MissingRowsWarning,
+                )
         kept, counts = _without_missing(kept, one.missing, counts)
     off = check_offset(given["offset"], len(kept)) if "offset" in given else None
     y = _response(one.response, formula.response.label, kept, len(frame), raw)
@@ -265,6 +271,8 @@ def _layout(
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"Two columns of the design would both be named {twice!r}; rename a column or a level.")
+    if "Intercept" in names:
+        raise InputError("A column of the design is named 'Intercept', as the model's own intercept is; rename it.")
     return tuple(names), tuple(terms), tuple(blocks)
 
 

@@ -39,11 +39,11 @@ R_ONLY = {
     "as.integer": "convert the column in `data` first, for example with astype(int)",
     "ifelse": "write np.where(condition, a, b)",
     "is.na": "write np.isnan({args})",
-    "relevel": "write C({args}, Treatment('level')) with the reference level",
+    "relevel": "write C(g, Treatment('b')) for a factor g with reference level b",
     "cut": "make the classes in `data` first, with pandas.cut",
     "interaction": "write a:b",
-    "ns": "write cr({args}), a natural cubic spline",
-    "s": 'write bs({args}, df=5), or use learner="spline"',
+    "ns": "write cr(x, df=5) for ns(x, 4): a natural cubic spline that holds the constant too",
+    "s": "write bs({args}, df=5)",
     "cbind": "fit one model for each response",
     "strata": "strata have no meaning here",
     "lag": "make the lagged column in `data` first, with shift()",
@@ -361,7 +361,11 @@ class References:
         message = f'Column {name!r} in "{shown(self.text)}" is not in `data`.{hint} Columns: {listed(self.by_name)}.'
         if self._in_env(name) and name.isidentifier():
             message += f" A variable {name!r} exists where you call from, but columns come from `data` only"
-            message += "; pass it by keyword, as in knots=my_knots." if inside else "."
+            message += (
+                ": write the number, make the column in `data`, or pass an option by keyword, as in knots=my_knots."
+                if inside
+                else "."
+            )
         return FormulaError(message)
 
 

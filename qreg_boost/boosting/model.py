@@ -108,6 +108,8 @@ class QBR:
         if unknown:
             known = [name for name in Settings.__dataclass_fields__ if name != "tau"]
             raise InputError(f"Unknown option {unknown[0]!r}.{nearest(unknown[0], known)} Options: {', '.join(known)}.")
+        if "Intercept" in design.column_names:
+            raise InputError("A column is named 'Intercept', as the model's own intercept is; rename it.")
         several = isinstance(tau, (list, tuple, np.ndarray)) or hasattr(tau, "to_numpy")
         self.design = design
         self.tau = list(tau) if several else tau

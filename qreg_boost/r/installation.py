@@ -130,14 +130,21 @@ def rpy2_version() -> str:
 
 def is_too_new(rpy2: str, found: RInstallation) -> bool:
     """Return whether this rpy2 calls functions that this R does not have (``R_getVar`` came with R 4.5)."""
-    return _release(rpy2) >= _TOO_NEW and found.release < _NEEDS_R
+    if found.release >= _NEEDS_R:
+        return False
+    try:  # parts of 3.6 stay behind when 3.5 is installed over it, and are what is loaded
+        left = importlib.metadata.version("rpy2-rinterface")
+    except importlib.metadata.PackageNotFoundError:
+        left = "0"
+    return max(_release(rpy2), _release(left)) >= _TOO_NEW
 
 
 def too_new(rpy2: str, found: RInstallation) -> MissingDependencyError:
     """Return the error for an rpy2 that needs a later R."""
     return MissingDependencyError(
         f"rpy2 {rpy2} is too new for R {found.version} ({found.home}): rpy2 3.6 calls `R_getVar`, new in R 4.5. "
-        'Install the rpy2 for this R: pip install "rpy2>=3.5.17,<3.6"; or update R to 4.5 or later.'
+        "Install the rpy2 for this R: pip uninstall -y rpy2 rpy2-rinterface rpy2-robjects, then "
+        'pip install "rpy2>=3.5.17,<3.6"; or update R to 4.5 or later.'
     )
 
 

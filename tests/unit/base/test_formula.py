@@ -207,7 +207,7 @@ MISTAKES = [
     ("y ~ a + offset(b)", "pass offset="),
     ("y ~ as.factor(g)", "write C(g) or factor(g)"),
     ("y ~ ifelse(a > 1, 1, 0)", "write np.where(condition, a, b)"),
-    ("y ~ ns(a, 3)", "write cr(a, 3), a natural cubic spline"),
+    ("y ~ ns(a, 3)", "write cr(x, df=5) for ns(x, 4): a natural cubic spline"),
     ("y ~ C(g, contr.sum)", "write Sum, as in C(g, Sum)"),
     ("y ~ " + "(" * 3000 + "a" + ")" * 3000, "it is nested too deeply"),
     ("y ~ " + "-" * 3000 + "1", "it is nested too deeply"),
