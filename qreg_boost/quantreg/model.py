@@ -15,6 +15,7 @@ from qreg_boost.base.checks import InputError, check_choice, check_tau, listed
 from qreg_boost.base.design import Design
 from qreg_boost.base.frames import align, as_frame, find_column
 from qreg_boost.base.rank import independent_columns
+from qreg_boost.quantreg.constant import constant_loss
 from qreg_boost.quantreg.facts import QRegFacts
 from qreg_boost.quantreg.inference import KINDS, Estimate, Problem, check_kind
 from qreg_boost.quantreg.process_results import QRegPath
@@ -293,10 +294,8 @@ class QReg:
 
     def null_loss(self, tau: float) -> float:
         """Return the loss of the best constant for y less the offset, or of 0 if the columns span no constant."""
-        n, weights = len(self.endog), self.design.weights
-        if not self._spans_constant:
-            return check_loss(self.endog, tau, weights)
-        return float(SOLVERS["interior_point"](np.ones((n, 1)), self.endog, tau, weights).objective)
+        weights = self.design.weights
+        return constant_loss(self.endog, tau, weights) if self._spans_constant else check_loss(self.endog, tau, weights)
 
     @cached_property
     def _spans_constant(self) -> bool:
