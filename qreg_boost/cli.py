@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-# -- commands ----------------------------------------------------------------------------------------------------------
+# -- commands
 
 
 def _demo(arguments: argparse.Namespace) -> int:
@@ -170,7 +170,7 @@ def _tell(about: datasets.DataInfo) -> None:
     print("\n".join([*lines, *(f"Note:     {note}" for note in about.notes)]))
 
 
-# -- arguments to fits -------------------------------------------------------------------------------------------------
+# -- arguments to fits
 
 
 def _fitted(arguments: argparse.Namespace, mstop: int | str) -> Any:
@@ -221,7 +221,7 @@ def _init(text: str) -> str | float:
         return text
 
 
-# -- files -------------------------------------------------------------------------------------------------------------
+# -- files
 
 
 def _read(name: str) -> pd.DataFrame:
@@ -265,7 +265,7 @@ def _save_figure(draw: Callable[[], Any], path: Path) -> None:
     print(f"Written: {path}")
 
 
-# -- messages ----------------------------------------------------------------------------------------------------------
+# -- messages
 
 
 def _one_line(message: object) -> str:
@@ -294,7 +294,7 @@ class _Parser(argparse.ArgumentParser):
         raise InputError(f"{message} (`{self.prog} --help` shows what is allowed)")
 
 
-# -- the parser --------------------------------------------------------------------------------------------------------
+# -- the parser
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -52,7 +52,7 @@ NUMERIC = (
     *(f"quantreg.{name}" for name in ("interior_point", "frisch_newton", "vertex", "solution", "exact", "mm")),
     *(f"quantreg.{name}" for name in ("highs", "solvers", "simplex", "parametric", "pivots", "process", "l1_path")),
     *(f"quantreg.{name}" for name in ("band", "smooth", "kernels", "rows", "covariance", "bandwidth", "sparsity")),
-    *(f"quantreg.{name}" for name in ("bootstrap", "rank", "anova", "inference", "constant")),
+    *(f"quantreg.{name}" for name in ("bootstrap", "rank", "anova", "inference")),
     *("kernel.kernels", "kernel.box_qp", "reject.losses", "reject.dca"),
 )
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "tools"}

@@ -271,8 +271,6 @@ def _layout(
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"Two columns of the design would both be named {twice!r}; rename a column or a level.")
-    if "Intercept" in names:
-        raise InputError("A column of the design is named 'Intercept', as the model's own intercept is; rename it.")
     return tuple(names), tuple(terms), tuple(blocks)
 
 

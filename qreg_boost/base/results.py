@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from qreg_boost.base.checks import NotDefinedError
+
 
 class Results(ABC):
     """Base of all results. A subclass says by `state` what a saved file must hold."""
@@ -43,3 +45,48 @@ class Results(ABC):
 
     def _repr_html_(self) -> str:
         return self.summary().as_html()
+
+
+class FitResults(Results):
+    """What fits of every family have: facts, the model while its rows are there, and what is known without them.
+
+    Attributes
+    ----------
+    facts
+        The family's record of facts, with ``formula`` and ``nobs`` and ``tau`` among them.
+    """
+
+    facts: Any
+    _model: Any
+    _known: dict[str, Any]
+
+    @property
+    def tau(self) -> float:
+        """Quantile level."""
+        return self.facts.tau
+
+    @property
+    def formula(self) -> str | None:
+        """The formula as written; None for a fit to arrays."""
+        return self.facts.formula
+
+    @property
+    def nobs(self) -> int:
+        """Number of rows with weight above 0."""
+        return self.facts.nobs
+
+    @property
+    def model(self) -> Any:
+        """The model, with its design; a fit loaded from a file has one only if it was saved with ``data=True``."""
+        if self._model is None:
+            raise NotDefinedError(
+                "This fit was loaded without the rows it was fitted to, so it has no `model`: nothing can be computed "
+                "anew, and there are no fitted values or residuals. Save it with save(path, data=True), or use "
+                "predict(new)."
+            )
+        return self._model
+
+    @property
+    def encoder(self) -> Any:
+        """What encodes new data."""
+        return self._known["encoder"] if self._model is None else self._model.design.encoder

@@ -153,7 +153,7 @@ class Summary:
         return self.as_latex()
 
 
-# -- header ------------------------------------------------------------------------------------------------------------
+# -- header
 
 
 def _pair(fact: Fact | None) -> tuple[str, str]:
@@ -197,7 +197,7 @@ def _header_text(summary: Summary) -> list[str]:
     return lines
 
 
-# -- tables ------------------------------------------------------------------------------------------------------------
+# -- tables
 
 
 def _name_width(table: Table) -> int:
@@ -278,7 +278,7 @@ def _simple_table(rows: Sequence[Sequence[str]], headers: Sequence[str] | None =
     return SimpleTable([list(row) for row in rows], headers=list(headers) if headers else None, **formats)
 
 
-# -- HTML --------------------------------------------------------------------------------------------------------------
+# -- HTML
 
 
 def _facts_html(title: str, rows: Sequence[Sequence[str]]) -> str:
@@ -299,7 +299,7 @@ def _table_html(table: Table) -> str:
     return str(_simple_table(rows, heads, html_fmt=formats, datatypes=[0, *[1] * len(table.headers)]).as_html())
 
 
-# -- LaTeX -------------------------------------------------------------------------------------------------------------
+# -- LaTeX
 
 _LATEX = {character: f"\\{character}" for character in "{}#$%&_"}
 _LATEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}

@@ -12,7 +12,7 @@ WIDTH = 78
 """Characters to a line, as in statsmodels."""
 
 
-# -- numbers -----------------------------------------------------------------------------------------------------------
+# -- numbers
 
 
 def numbers(values: Iterable[float], width: int = 12, digits: int = 6) -> list[str]:
@@ -111,7 +111,7 @@ def level(tau: float) -> str:
     return short if float(short) == float(tau) else f"{tau:.6g}"
 
 
-# -- text --------------------------------------------------------------------------------------------------------------
+# -- text
 
 
 def flat(text: object) -> str:

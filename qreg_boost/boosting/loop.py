@@ -62,7 +62,7 @@ def boost(
     status = "complete"
     for _ in range(count):
         update = task.learner.update(loss.negative_gradient(y + task.rounding, f))
-        step = task.step.at(update, task.learner, memory, loss, y, f, weights)
+        step = task.step.at(update, memory, task, f)
         if step.gamma == 0.0:
             status = stalled(len(updates))
             break

@@ -49,40 +49,6 @@ class LineStep:
             f[near] = y[near]
 
 
-def weighted_quantile(y: np.ndarray, tau: float, weights: np.ndarray | None = None) -> float:
-    """Return the smallest y whose cumulative weight reaches tau times the total, to a relative tolerance of 1e-12.
-
-    This value minimises the weighted check loss over constants.
-
-    >>> weighted_quantile(np.array([3.0, 1.0, 2.0, 4.0]), 0.5)
-    2.0
-    """
-    if weights is None:
-        n = len(y)
-        rank = max(int(np.ceil(tau * n * (1.0 - 1e-12))), 1)
-        return float(np.partition(y, rank - 1)[rank - 1])
-    order = np.argsort(y, kind="stable")
-    cumulative = np.cumsum(weights[order])
-    reached = cumulative >= tau * cumulative[-1] * (1.0 - 1e-12)
-    return float(y[order[np.argmax(reached)]])
-
-
-def weighted_median(y: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """Return the mean of the smallest y with cumulative weight >= W/2 and the smallest with > W/2.
-
-    >>> weighted_median(np.array([3.0, 1.0, 2.0, 4.0]))
-    2.5
-    """
-    if weights is None:
-        return float(np.median(y))
-    order = np.argsort(y, kind="stable")
-    cumulative = np.cumsum(weights[order])
-    half = 0.5 * cumulative[-1]
-    lower = np.argmax(cumulative >= half * (1.0 - 1e-12))
-    upper = np.argmax(cumulative > half * (1.0 + 1e-12))
-    return float(0.5 * (y[order[lower]] + y[order[upper]]))
-
-
 @dataclass(frozen=True)
 class CheckLoss:
     """The check loss rho_tau(r) = r (tau - I(r < 0)) of Koenker and Bassett (1978), r = y - f.

@@ -12,15 +12,16 @@ import pandas as pd
 
 from qreg_boost.base.checks import LARGEST, ConvergenceWarning, InputError, listed, nearest, warn
 from qreg_boost.base.design import Design, Encoder, Term
+from qreg_boost.base.quantile import weighted_quantile
 from qreg_boost.base.rank import independent_columns
 from qreg_boost.boosting.facts import BoostFacts
 from qreg_boost.boosting.learners import LinearBlocks, Predictors
 from qreg_boost.boosting.loop import Task, boost
-from qreg_boost.boosting.losses import CheckLoss, weighted_quantile
+from qreg_boost.boosting.losses import CheckLoss
 from qreg_boost.boosting.path import BoostPath
 from qreg_boost.boosting.results import BoostResults
 from qreg_boost.boosting.settings import Settings, describe_call
-from qreg_boost.boosting.steps import STEPS, StepRule, step_unit
+from qreg_boost.boosting.steps import STEPS, step_unit
 from qreg_boost.boosting.stopping import CV, CVResult, cross_validate
 
 RISEN = 1.05
@@ -108,8 +109,6 @@ class QBR:
         if unknown:
             known = [name for name in Settings.__dataclass_fields__ if name != "tau"]
             raise InputError(f"Unknown option {unknown[0]!r}.{nearest(unknown[0], known)} Options: {', '.join(known)}.")
-        if "Intercept" in design.column_names:
-            raise InputError("A column is named 'Intercept', as the model's own intercept is; rename it.")
         several = isinstance(tau, (list, tuple, np.ndarray)) or hasattr(tau, "to_numpy")
         self.design = design
         self.tau = list(tau) if several else tau
@@ -159,7 +158,6 @@ class QBR:
         return BoostResults(self._facts(how), path, path.length, self, chosen)
 
     # -- what a fit is made of
-    # -------------------------------------------------------------------------------------------------
 
     @cached_property
     def weights(self) -> np.ndarray:
@@ -202,27 +200,24 @@ class QBR:
             intercept=design.intercept,
             all_rows=design.X,
         )
-        plain = None if np.ptp(weights) == 0.0 else weights
+        plain = _uneven(weights)
+        unit = step_unit(settings.step_scale, y, plain)
         return Task(
             y=y,
             weights=weights,
             loss=CheckLoss(settings.tau),
             learner=settings.learner.prepare(predictors),
-            step=self._step(y, weights),
+            step=STEPS[settings.step](settings.nu * unit),
             start=settings.start(y, plain),
-            rounding=self._rounding(y, plain),
+            rounding=self._rounding(y, plain, unit),
         )
 
-    def _rounding(self, y: np.ndarray, weights: np.ndarray | None) -> float:
+    def _rounding(self, y: np.ndarray, weights: np.ndarray | None, unit: float) -> float:
         """Return what is rounding in y; nil for raw steps, which repeat mboost, and the line search has its own."""
         settings = self._one
-        raw = settings.step_scale is None or settings.step == "line"
-        return 0.0 if raw else ROUNDING * step_unit("auto", y, weights)
-
-    def _step(self, y: np.ndarray, weights: np.ndarray) -> StepRule:
-        settings = self._one
-        plain = None if np.ptp(weights) == 0.0 else weights
-        return STEPS[settings.step](settings.nu * step_unit(settings.step_scale, y, plain))
+        if settings.step_scale is None or settings.step == "line":
+            return 0.0
+        return ROUNDING * (unit if settings.step_scale == "auto" else step_unit("auto", y, weights))
 
     def _run(self, task: Task, stop: int, path: BoostPath | None = None) -> BoostPath:
         """Return the path to iteration `stop`, the continuation of `path` if there is one."""
@@ -244,7 +239,6 @@ class QBR:
         return path.followed_by(tail)
 
     # -- what results may ask of their model
-    # -----------------------------------------------------------------------------------
 
     def continued(self, path: BoostPath, stop: int) -> BoostPath:
         """Return `path` continued to iteration `stop`."""
@@ -265,8 +259,7 @@ class QBR:
 
     def _facts(self, how: str) -> BoostFacts:
         settings, design, task = self._one, self.design, self._task
-        plain = None if np.ptp(task.weights) == 0.0 else task.weights
-        constant = weighted_quantile(task.y, settings.tau, plain) if _spans_constant(design) else 0.0
+        constant = weighted_quantile(task.y, settings.tau, _uneven(task.weights)) if _spans_constant(design) else 0.0
         return BoostFacts.of(
             design,
             call=self.call,
@@ -340,6 +333,11 @@ def _plain_index(index: pd.Index) -> np.ndarray:
     """Return row labels as an array that a file can hold: numbers and dates as they are, all else as text."""
     values = index.to_numpy()
     return values if values.dtype.kind in "biufmM" else np.array([str(label) for label in index], dtype=str)
+
+
+def _uneven(weights: np.ndarray) -> np.ndarray | None:
+    """Return the weights (n,), or None where all are equal and so say nothing."""
+    return None if np.ptp(weights) == 0.0 else weights
 
 
 def _spans_constant(design: Design) -> bool:

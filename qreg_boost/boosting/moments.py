@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from qreg_boost.base.views import read_only
+
 CONSTANT = 1e-13
 """A column whose standard deviation is this small, relative to its mean, is constant to rounding."""
 REMOTE = 1e2
@@ -37,6 +39,11 @@ class Moments:
     varies: np.ndarray
     total: float
 
+    @property
+    def spread(self) -> np.ndarray:
+        """Weighted root mean square of each column about its centre (p,)."""
+        return np.sqrt(self.squares / self.total)
+
     def about(self, centre: np.ndarray) -> Moments:
         """Return the moments about another centre."""
         shift = self.centre - centre
@@ -66,17 +73,6 @@ def column_moments(X: np.ndarray, weights: np.ndarray) -> Moments:
     if len(remote):
         imbalance[remote] = _sums_about(X, weights, mean, remote)
     return Moments(mean, squares, imbalance, varies, total)
-
-
-def read_only(array: np.ndarray) -> np.ndarray:
-    """Return a view that cannot be written to, so that compiled functions meet one type whatever the caller passes.
-
-    >>> read_only(np.ones(2)).flags.writeable
-    False
-    """
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 @njit(cache=True, nogil=True)

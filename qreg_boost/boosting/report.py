@@ -42,7 +42,7 @@ def summarise(fit: BoostResults) -> Summary:
     )
 
 
-# -- header ------------------------------------------------------------------------------------------------------------
+# -- header
 
 
 def _left(fit: BoostResults) -> Iterator[Fact]:
@@ -113,7 +113,7 @@ def _gap(fit: BoostResults) -> tuple[str, str]:
     ), "The distance to the exact optimum measures optimisation, not how well the fit predicts." if far else ""
 
 
-# -- coefficients ------------------------------------------------------------------------------------------------------
+# -- coefficients
 
 
 def _kind(fit: BoostResults) -> str:
@@ -167,7 +167,7 @@ def _learner_cells(fit: BoostResults, learner: int) -> tuple[str, str, str]:
     return share(frequency), entry, share(fit.importance.iloc[learner])
 
 
-# -- notes -------------------------------------------------------------------------------------------------------------
+# -- notes
 
 
 def _table_notes(fit: BoostResults, hidden: int) -> Iterator[str]:
@@ -214,7 +214,7 @@ def _choice(fit: BoostResults) -> Iterator[str]:
         yield f"The least loss was at the last iteration tried, {fit.chosen.mstop_min}: it was still falling."
 
 
-# -- print(fit) --------------------------------------------------------------------------------------------------------
+# -- print(fit)
 
 
 def describe(fit: BoostResults) -> str:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import ConvergenceWarning, InputError, NotDefinedError, check_count, warn
-from qreg_boost.base.results import Results
+from qreg_boost.base.checks import ConvergenceWarning, InputError, check_count, warn
+from qreg_boost.base.results import FitResults
 from qreg_boost.boosting import tables
 from qreg_boost.boosting.facts import BoostFacts
 from qreg_boost.boosting.path import BoostPath, stalled
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from qreg_boost.quantreg.solution import Solution
 
 
-class BoostResults(Results):
+class BoostResults(FitResults):
     """A fitted quantile boosting model; made by ``fit``, never changed afterwards.
 
     Parameters
@@ -55,27 +55,11 @@ class BoostResults(Results):
         self.mstop = mstop
         self.chosen = chosen
         self._model = model
-        self._shared = {} if shared is None else shared
+        self._known = {} if shared is None else shared
         if path.status == stalled(path.length) and mstop == path.length:
             warn(_stall(facts, path), ConvergenceWarning)
 
     # -- what it is
-    # ------------------------------------------------------------------------------------------------------------
-
-    @property
-    def tau(self) -> float:
-        """Quantile level."""
-        return self.facts.tau
-
-    @property
-    def formula(self) -> str | None:
-        """The formula as written; None for a fit to arrays."""
-        return self.facts.formula
-
-    @property
-    def nobs(self) -> int:
-        """Number of rows with weight above 0."""
-        return self.facts.nobs
 
     @property
     def start(self) -> float:
@@ -87,23 +71,7 @@ class BoostResults(Results):
         """Why the run ended before it was asked to, or "complete"."""
         return self.path.status if self.mstop == self.path.length else "complete"
 
-    @property
-    def model(self) -> Any:
-        """The model, with its design; a fit loaded from a file has one only if it was saved with ``data=True``."""
-        if self._model is None:
-            raise NotDefinedError(
-                "This fit was loaded without the rows it was fitted to, so it has no `model`: nothing can be refitted, "
-                "and there are no fitted values or residuals. Save it with save(path, data=True), or use predict(new)."
-            )
-        return self._model
-
-    @property
-    def encoder(self) -> Any:
-        """What encodes new data."""
-        return self._shared["encoder"] if self._model is None else self._model.design.encoder
-
     # -- coefficients and path
-    # -------------------------------------------------------------------------------------------------
 
     @cached_property
     def params(self) -> pd.Series:
@@ -167,7 +135,6 @@ class BoostResults(Results):
         return self._by_learner(by_learner / total if total > 0 else np.nan, "importance")
 
     # -- how good it is
-    # --------------------------------------------------------------------------------------------------------
 
     @property
     def prsquared(self) -> float:
@@ -177,7 +144,7 @@ class BoostResults(Results):
     @property
     def optimum(self) -> Solution:
         """The exact minimiser of the check loss over an intercept and all columns; solved once, when asked."""
-        if "optimum" not in self._shared:
+        if "optimum" not in self._known:
             from qreg_boost.quantreg.interior_point import interior_point
 
             model = self.model
@@ -186,9 +153,9 @@ class BoostResults(Results):
             centred = interior_point(X, model.target, self.tau, model.design.weights)
             coef = centred.coef.copy()
             coef[0] -= np.nansum(coef[1:] * self.path.centre)
-            self._shared["optimum"] = replace(centred, coef=coef)
-            self._shared["least"] = centred.objective
-        return self._shared["optimum"]
+            self._known["optimum"] = replace(centred, coef=coef)
+            self._known["least"] = centred.objective
+        return self._known["optimum"]
 
     @property
     def optimality_gap(self) -> float:
@@ -196,13 +163,12 @@ class BoostResults(Results):
 
         It measures optimisation, not quality: a fit stopped by cross-validation should have one.
         """
-        if "least" not in self._shared:
+        if "least" not in self._known:
             self.optimum  # noqa: B018
-        least = self._shared["least"]
+        least = self._known["least"]
         return (self.risk - least) / least if least > 0 else np.nan
 
     # -- other iterations
-    # ------------------------------------------------------------------------------------------------------
 
     def at(self, m: int) -> BoostResults:
         """Return the fit at iteration m of this path; this fit stays as it is."""
@@ -223,7 +189,7 @@ class BoostResults(Results):
         return self._on(path, min(m, path.length), "fixed")
 
     def _on(self, path: BoostPath, m: int, how: str) -> BoostResults:
-        return BoostResults(replace(self.facts, how=how), path, m, self._model, None, self._shared)
+        return BoostResults(replace(self.facts, how=how), path, m, self._model, None, self._known)
 
     def cv(
         self,
@@ -247,7 +213,6 @@ class BoostResults(Results):
         return self.model.cross_validate(CV(folds, k, most, rng, rule, n_jobs, progress))
 
     # -- rows
-    # ------------------------------------------------------------------------------------------------------------------
 
     @cached_property
     def fittedvalues(self) -> pd.Series:
@@ -291,17 +256,16 @@ class BoostResults(Results):
         return fit if offset is None else fit + offset
 
     # -- saving
-    # ----------------------------------------------------------------------------------------------------------------
 
     def state(self, data: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return what a saved file holds, the least check loss among it; with `data`, the rows too."""
         encoder_meta, encoder_arrays = self.encoder.state()
-        if self._model is not None and "least" not in self._shared:
+        if self._model is not None and "least" not in self._known:
             self.optimum  # noqa: B018
         meta: dict[str, Any] = {
             "facts": self.facts.state(),
             "mstop": self.mstop,
-            "least": self._shared.get("least"),
+            "least": self._known.get("least"),
             "encoder": encoder_meta,
             "path": self.path.state()[0],
         }
@@ -314,7 +278,6 @@ class BoostResults(Results):
         return meta, arrays
 
     # -- tables
-    # ----------------------------------------------------------------------------------------------------------------
 
     def tidy(self) -> pd.DataFrame:
         """Return one row per coefficient: term, estimate, selection_frequency, first_selected, importance.
@@ -343,7 +306,6 @@ class BoostResults(Results):
         return describe(self)
 
     # -- plots and R
-    # -----------------------------------------------------------------------------------------------------------
 
     def plot_path(self, ax: Any = None) -> Any:
         """Draw the coefficients against the iteration; return the Axes."""

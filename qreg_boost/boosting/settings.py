@@ -19,8 +19,8 @@ from qreg_boost.base.checks import (
     check_tau,
     nearest,
 )
+from qreg_boost.base.quantile import weighted_median, weighted_quantile
 from qreg_boost.boosting.learners import LEARNERS, Componentwise, Learner
-from qreg_boost.boosting.losses import weighted_median, weighted_quantile
 from qreg_boost.boosting.steps import STEPS
 from qreg_boost.boosting.stopping import CV
 

@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from qreg_boost.base.views import read_only
 from qreg_boost.boosting.choosing import choose, compiled_basis, fit_slopes
 from qreg_boost.boosting.learners.base import Memory
 from qreg_boost.boosting.learners.linear import LinearBlocks
 from qreg_boost.boosting.loop import Task, Ticker
 from qreg_boost.boosting.losses import CheckLoss
-from qreg_boost.boosting.moments import read_only
 from qreg_boost.boosting.path import BoostPath, stalled
 from qreg_boost.boosting.sleep import N_AWAKE, SLEEPING, SMALL, all_awake, is_over, note, settle, wake
 from qreg_boost.boosting.stepping import adaptive_step, compiled_step, line_step, note_risk, put_on_fit
@@ -27,8 +27,6 @@ CHUNK = 4096
 """Iterations between two returns to Python."""
 DRIFT = 4
 """Sums are taken anew after this many flips per row."""
-
-
 BLOCK = 128
 """Rows worked on at a time."""
 

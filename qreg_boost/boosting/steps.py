@@ -2,98 +2,71 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qreg_boost.boosting.learners.base import Memory, PreparedLearner, Update
-from qreg_boost.boosting.losses import FLAT, LineStep, Loss, weighted_quantile
+from qreg_boost.base.quantile import weighted_quantile
+from qreg_boost.boosting.learners.base import Memory, Update
+from qreg_boost.boosting.losses import FLAT, LineStep
+
+if TYPE_CHECKING:
+    from qreg_boost.boosting.loop import Task
 
 FIXED, LINE, ADAPTIVE = range(3)
 """Numbers of the rules, for compiled loops."""
 
 
-class StepRule(Protocol):
-    """A rule for the step of an iteration."""
+class StepRule(ABC):
+    """A rule for the step of an iteration.
 
-    @property
-    def kind(self) -> int:
-        """FIXED, LINE or ADAPTIVE."""
+    Attributes
+    ----------
+    kind : int
+        FIXED, LINE or ADAPTIVE.
+    first : float or None
+        A learner's first step, in units of y over those of the gradient; None where it depends on the fit.
+    """
 
-    @property
-    def first(self) -> float | None:
-        """A learner's first step, in units of y over those of the gradient; None where it depends on the fit."""
+    kind: int
+    first: float | None
 
-    def at(
-        self,
-        update: Update,
-        learner: PreparedLearner,
-        memory: Memory,
-        loss: Loss,
-        y: np.ndarray,
-        f: np.ndarray,
-        weights: np.ndarray,
-    ) -> LineStep:
+    @abstractmethod
+    def at(self, update: Update, memory: Memory, task: Task, f: np.ndarray) -> LineStep:
         """Return the step from fit f (n,) along the update; what the rule needs to know later goes into `memory`."""
 
-    def after(self, update: Update, before: float, after: float, memory: Memory) -> None:
-        """Take note of the risk before and after a step."""
+    def after(self, update: Update, before: float, after: float, memory: Memory) -> None:  # noqa: B027
+        """Take note of the risk before and after a step; most rules take none."""
 
     def resume(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return the fit f (n,), computed anew from coefficients, as the run left it."""
+        return f
 
 
 @dataclass(frozen=True)
-class Fixed:
+class Fixed(StepRule):
     """The same step in every iteration."""
 
     first: float
     kind: int = FIXED
 
-    def at(
-        self,
-        update: Update,
-        learner: PreparedLearner,
-        memory: Memory,
-        loss: Loss,
-        y: np.ndarray,
-        f: np.ndarray,
-        weights: np.ndarray,
-    ) -> LineStep:
+    def at(self, update: Update, memory: Memory, task: Task, f: np.ndarray) -> LineStep:
         """Return the fixed step."""
         return LineStep(self.first)
 
-    def after(self, update: Update, before: float, after: float, memory: Memory) -> None:
-        """Take no note."""
-
-    def resume(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return the fit as it is."""
-        return f
-
 
 @dataclass(frozen=True)
-class Line:
+class Line(StepRule):
     """The exact line search of Zheng (2012), Fig. 2."""
 
     first: None = None
     kind: int = LINE
 
-    def at(
-        self,
-        update: Update,
-        learner: PreparedLearner,
-        memory: Memory,
-        loss: Loss,
-        y: np.ndarray,
-        f: np.ndarray,
-        weights: np.ndarray,
-    ) -> LineStep:
+    def at(self, update: Update, memory: Memory, task: Task, f: np.ndarray) -> LineStep:
         """Return the step of least risk along the update."""
-        return loss.line_search(y, f, update.fitted, weights)
-
-    def after(self, update: Update, before: float, after: float, memory: Memory) -> None:
-        """Take no note."""
+        return task.loss.line_search(task.y, f, update.fitted, task.weights)
 
     def resume(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return the fit with residuals that are rounding set to exactly 0, as each step does."""
@@ -102,7 +75,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Adaptive:
+class Adaptive(StepRule):
     """A step of each learner's own: longer while it keeps its direction, shorter when it turns round.
 
     The step is ``first`` times the number of times the learner was chosen (at most `longest`) over the root of one plus
@@ -118,31 +91,18 @@ class Adaptive:
     guard: float = 0.02
     kind: int = ADAPTIVE
 
-    def at(
-        self,
-        update: Update,
-        learner: PreparedLearner,
-        memory: Memory,
-        loss: Loss,
-        y: np.ndarray,
-        f: np.ndarray,
-        weights: np.ndarray,
-    ) -> LineStep:
+    def at(self, update: Update, memory: Memory, task: Task, f: np.ndarray) -> LineStep:
         """Return the step of the learner, given what it did before."""
         j = update.learner
         memory.chosen[j] += 1.0
-        memory.turns[j] += learner.turned(update, memory)
-        learner.remember(update, memory)
+        memory.turns[j] += task.learner.turned(update, memory)
+        task.learner.remember(update, memory)
         return LineStep(self.first * min(memory.chosen[j], self.longest) / np.sqrt(1.0 + memory.turns[j]))
 
     def after(self, update: Update, before: float, after: float, memory: Memory) -> None:
         """Count the learner's turns twice, plus one, if the risk rose too much."""
         if after > (1.0 + self.guard) * before:
             memory.turns[update.learner] = 2.0 * memory.turns[update.learner] + 1.0
-
-    def resume(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return the fit as it is."""
-        return f
 
 
 STEPS: dict[str, Any] = {"adaptive": Adaptive, "fixed": Fixed, "line": lambda first: Line()}

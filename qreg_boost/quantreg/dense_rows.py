@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from qreg_boost.base.rank import column_basis
+from qreg_boost.base.views import read_only
 from qreg_boost.quantreg.near import BAND, NEAR, Near, Part, Rounding, Settled
 from qreg_boost.quantreg.smooth import smoothed
 from qreg_boost.quantreg.solution import Solution, Status, check_loss
@@ -123,7 +124,7 @@ class DenseRows:
 
     def sorted(self, b: np.ndarray, half: float, tau: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return residuals (n,) at b, the rows near zero, and the pull (k,) of all others."""
-        from qreg_boost.quantreg.kernels import read_only, sort_rows
+        from qreg_boost.quantreg.kernels import sort_rows
 
         remote = 1.0 / (_REMOTE * np.sqrt(len(b)) * np.linalg.norm(self.R, axis=0))
         w = read_only(np.empty(0) if self.w is None else self.w)
@@ -131,7 +132,7 @@ class DenseRows:
 
     def checked(self, b: np.ndarray, before: np.ndarray, near: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return residuals (n,) at b, and the rows far from zero whose sign is not the one they had."""
-        from qreg_boost.quantreg.kernels import read_only, wrong_rows
+        from qreg_boost.quantreg.kernels import wrong_rows
 
         r = np.empty(len(self.y))
         X, y = read_only(self.X), read_only(self.y)

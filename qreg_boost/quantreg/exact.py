@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 
 from qreg_boost.base.checks import ConvergenceWarning, check_tau, check_weights, warn
+from qreg_boost.base.views import read_only
 from qreg_boost.quantreg.dense_rows import DenseRows
-from qreg_boost.quantreg.interior_point import _checked, interior_point
+from qreg_boost.quantreg.interior_point import check_problem, interior_point
 from qreg_boost.quantreg.solution import Solution, Status
 from qreg_boost.quantreg.sparse_rows import SparseRows, checked
 
@@ -142,13 +143,13 @@ class _Given:
 
     @classmethod
     def of(cls, X: Any, y: Any, tau: float, weights: Any) -> _Given:
-        from qreg_boost.quantreg.kernels import largest, read_only
+        from qreg_boost.quantreg.kernels import largest
 
         X = np.ascontiguousarray(X, dtype=np.float64)
         y = np.ascontiguousarray(y, dtype=np.float64)
         if X.ndim != 2 or y.ndim != 1 or len(X) != len(y):
-            _checked(X, y, tau, weights)
+            check_problem(X, y, tau, weights)
         sizes = largest(read_only(X))
         if not ((sizes <= _LARGEST).all() and (largest(read_only(y[:, None])) <= _LARGEST).all()):
-            _checked(X, y, tau, weights)
+            check_problem(X, y, tau, weights)
         return cls(X, y, check_tau(tau), None if weights is None else check_weights(weights, len(y)), sizes)

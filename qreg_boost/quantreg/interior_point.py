@@ -90,12 +90,12 @@ def interior_point(
     >>> fit.coef.round(12).tolist(), fit.objective
     ([0.0, 1.0], 3.0)
     """
-    X, y, tau, w = _checked(X, y, tau, weights)
+    X, y, tau, w = check_problem(X, y, tau, weights)
     check_count(max_iter, "max_iter", least=1)
     n, p = X.shape
     rows = np.arange(n) if w is None else np.flatnonzero(w)
     used = slice(None) if len(rows) == n else rows
-    problem = _Problem.of(X[used], y[used], None if w is None else w[used])
+    problem = Problem.of(X[used], y[used], None if w is None else w[used])
     outcome = _solve(problem, tau, tol, max_iter)
     coef = np.full(p, np.nan)
     coef[problem.columns] = outcome.b
@@ -111,7 +111,7 @@ def interior_point(
     return Solution(coef, loss, gap, outcome.iterations, outcome.status, dropped, a, basis, outcome.unique)
 
 
-def _checked(X: Any, y: Any, tau: float, weights: Any) -> tuple[np.ndarray, np.ndarray, float, np.ndarray | None]:
+def check_problem(X: Any, y: Any, tau: float, weights: Any) -> tuple[np.ndarray, np.ndarray, float, np.ndarray | None]:
     """Return the arguments as float arrays that fit each other."""
     X = np.asarray(X, dtype=np.float64)
     y = np.asarray(y, dtype=np.float64)
@@ -130,7 +130,7 @@ def _checked(X: Any, y: Any, tau: float, weights: Any) -> tuple[np.ndarray, np.n
 
 
 @dataclass(frozen=True)
-class _Problem:
+class Problem:
     """The kept rows and columns, and the design they become: Z = w X R^-1, g = R b."""
 
     X: np.ndarray
@@ -144,7 +144,8 @@ class _Problem:
     spread: float  # its median absolute residual
 
     @classmethod
-    def of(cls, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> _Problem:
+    def of(cls, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Problem:
+        """Return the problem of rows whose weights are above 0."""
         from scipy.linalg import solve_triangular
 
         heaviest = 1.0 if weights is None else float(weights.max(initial=0.0)) or 1.0
@@ -165,11 +166,13 @@ class _Problem:
         return cls(X, y, w, heaviest, kept.columns, kept.factor, Z, b, spread)
 
     def coefficients(self, g: np.ndarray) -> np.ndarray:
+        """Return b (k,) with R b = g."""
         from scipy.linalg import solve_triangular
 
         return solve_triangular(self.R, g, check_finite=False) if len(g) else g
 
     def weighted(self, values: np.ndarray) -> np.ndarray:
+        """Return values of the rows (n,) times their weights."""
         return values if self.w is None else values * self.w
 
     def residuals(self, b: np.ndarray) -> np.ndarray:
@@ -194,7 +197,7 @@ class _Problem:
 
 
 @dataclass(frozen=True)
-class _Outcome:
+class Outcome:
     """Where the iteration ended: coefficients b (k,), dual a (n,), relative gap, steps, status, basic rows."""
 
     b: np.ndarray
@@ -206,7 +209,7 @@ class _Outcome:
     unique: bool = False
 
 
-def _solve(problem: _Problem, tau: float, tol: float, max_iter: int) -> _Outcome:
+def _solve(problem: Problem, tau: float, tol: float, max_iter: int) -> Outcome:
     """Return the outcome for one tau: Newton steps from least squares, then a vertex; HiGHS if they fail."""
     n, k = problem.Z.shape
     b = problem.start
@@ -214,11 +217,11 @@ def _solve(problem: _Problem, tau: float, tol: float, max_iter: int) -> _Outcome
     rounding = problem.rounding(b)
     neutral = np.full(n, 1.0 - tau)
     if (np.abs(c) <= rounding).all():
-        perfect = _Outcome(b, neutral, 0.0, 0, Status.OPTIMAL, unique=True)
+        perfect = Outcome(b, neutral, 0.0, 0, Status.OPTIMAL, unique=True)
         vertex = find_vertex(problem.Z, c, tau, neutral, rounding) if k else None
         return perfect if vertex is None else replace(perfect, basis=vertex.basis)
     if k == 0:
-        return _Outcome(b, np.where(c == 0, neutral, c > 0), 0.0, 0, Status.OPTIMAL, unique=True)
+        return Outcome(b, np.where(c == 0, neutral, c > 0), 0.0, 0, Status.OPTIMAL, unique=True)
     point = Iterate(problem.Z, c, tau)
     # A vertex can be read off once the barrier is below the squared spacing of the residuals, about (spread / n)^2.
     worth_trying = min(1e-5, max(1e-9, 10.0 / n**2))
@@ -229,17 +232,17 @@ def _solve(problem: _Problem, tau: float, tol: float, max_iter: int) -> _Outcome
             worth_trying = 0.1 * gap
             b = b + problem.coefficients(point.g)
             point.recentre(problem.residuals(b))
-            found = _vertex_outcome(problem, tau, tol, _Outcome(b, point.a, gap, point.steps, Status.OPTIMAL))
+            found = vertex_outcome(problem, tau, tol, Outcome(b, point.a, gap, point.steps, Status.OPTIMAL))
             if found is not None:
                 return found
     b = b + problem.coefficients(point.g)
     gap += point.infeasibility() / min(tau, 1.0 - tau)
-    reached = _Outcome(b, point.a, gap, point.steps, Status.WITHIN_TOLERANCE if gap <= tol else Status.STOPPED)
+    reached = Outcome(b, point.a, gap, point.steps, Status.WITHIN_TOLERANCE if gap <= tol else Status.STOPPED)
     rescued = _by_highs(problem, tau, tol, reached) if problem.Z.size <= _HIGHS_MOST else None
     return reached if rescued is None else rescued
 
 
-def _vertex_outcome(problem: _Problem, tau: float, tol: float, near: _Outcome) -> _Outcome | None:
+def vertex_outcome(problem: Problem, tau: float, tol: float, near: Outcome) -> Outcome | None:
     """Return the vertex near an outcome if its certificate holds."""
     vertex = find_vertex(problem.Z, problem.residuals(near.b), tau, near.a, problem.rounding(near.b))
     if vertex is None or not vertex.gap <= tol:
@@ -248,7 +251,7 @@ def _vertex_outcome(problem: _Problem, tau: float, tol: float, near: _Outcome) -
     return replace(near, b=b, a=vertex.a, gap=vertex.gap, basis=vertex.basis, unique=vertex.unique)
 
 
-def _by_highs(problem: _Problem, tau: float, tol: float, reached: _Outcome) -> _Outcome | None:
+def _by_highs(problem: Problem, tau: float, tol: float, reached: Outcome) -> Outcome | None:
     """Return the certified vertex that HiGHS leads to from where the method stopped, or None."""
     from scipy.optimize import linprog
 
@@ -263,4 +266,4 @@ def _by_highs(problem: _Problem, tau: float, tol: float, reached: _Outcome) -> _
         return None
     b = reached.b - problem.coefficients(found.eqlin.marginals * size / lengths)
     near = replace(reached, b=b, a=np.clip(found.x, 0.0, 1.0), status=Status.OPTIMAL_BY_HIGHS)
-    return _vertex_outcome(problem, tau, tol, near)
+    return vertex_outcome(problem, tau, tol, near)

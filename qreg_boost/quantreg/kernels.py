@@ -11,17 +11,6 @@ _BLOCK = 2048
 _ANY_ORDER = {"reassoc", "contract", "nsz"}
 
 
-def read_only(array: np.ndarray) -> np.ndarray:
-    """Return a view that cannot be written through, so that a kernel is compiled for one type of array only.
-
-    >>> read_only(np.ones(2)).flags.writeable
-    False
-    """
-    view = np.asarray(array)[...]
-    view.flags.writeable = False
-    return view
-
-
 @njit(cache=True, nogil=True)
 def largest(X):
     """Return the largest size (p,) in each column of X (n, p); NaN where a value is missing."""

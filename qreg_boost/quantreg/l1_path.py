@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from qreg_boost.base.checks import InputError, check_bool, check_choice
+from qreg_boost.base.quantile import quantile_row
 from qreg_boost.base.rank import column_basis
-from qreg_boost.quantreg.interior_point import _checked
+from qreg_boost.quantreg.interior_point import check_problem
 from qreg_boost.quantreg.parametric import Bounds, Tableau, Trace
 
 _EPS = float(np.finfo(float).eps)
@@ -169,7 +170,7 @@ def l1_path(
     >>> path.lam.round(12).tolist()
     [2.5, 1.0]
     """
-    X, y, tau, w = _checked(X, y, tau, weights)
+    X, y, tau, w = check_problem(X, y, tau, weights)
     chosen = _flags(penalised, X.shape[1])
     check_bool(standardize, "standardize"), check_bool(intercept, "intercept")
     kept = slice(None) if w is None else w > 0
@@ -277,18 +278,11 @@ class _Penalised:
         return coef
 
 
-def _lower_quantile(y: np.ndarray, w: np.ndarray, tau: float) -> int:
-    """Return the row of the smallest y whose cumulative weight reaches tau of the whole."""
-    order = np.argsort(y, kind="stable")
-    reached = np.cumsum(w[order])
-    return int(order[np.searchsorted(reached, tau * reached[-1] * (1.0 - 1e-12))])
-
-
 def _follow(design: _Penalised, y: np.ndarray, tau: float, penalised: np.ndarray) -> L1Path:
     """Return the path of a design."""
     w, U = design.w, design.U
     n, f, q = len(y), len(design.free), len(design.bound)
-    row = _lower_quantile(y, w, tau)
+    row = quantile_row(y, tau, w)
     level = float(y[row]) if len(design.free) and design.free[0] == 0 else 0.0
     c = y - level
     low, high, rounding = (tau - 1.0) * w, tau * w, 8.0 * _EPS * np.abs(y)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from qreg_boost.base.checks import InputError, NotDefinedError, check_choice
-from qreg_boost.base.results import Results
+from qreg_boost.base.results import FitResults
 from qreg_boost.quantreg.facts import QRegFacts
 from qreg_boost.quantreg.inference import Estimate
 from qreg_boost.quantreg.results import QRegResults, SEChoice
@@ -126,7 +126,7 @@ class L1Fit(QRegResults):
         )
 
 
-class L1Results(Results):
+class L1Results(FitResults):
     """The L1 path of a quantile regression: coefficients for every bound s on their absolute sum.
 
     Parameters
@@ -155,26 +155,6 @@ class L1Results(Results):
         self.facts = facts
         self._model = model
         self._known = dict(known or {})
-
-    @property
-    def tau(self) -> float:
-        """Quantile level."""
-        return self.facts.tau
-
-    @property
-    def formula(self) -> str | None:
-        """The formula as written."""
-        return self.facts.formula
-
-    @property
-    def nobs(self) -> int:
-        """Number of rows with weight above 0."""
-        return self.facts.nobs
-
-    @property
-    def encoder(self) -> Any:
-        """What encodes new data."""
-        return self._known["encoder"] if self._model is None else self._model.design.encoder
 
     @cached_property
     def knots(self) -> pd.DataFrame:

@@ -15,13 +15,12 @@ from qreg_boost.base.checks import InputError, check_choice, check_tau, listed
 from qreg_boost.base.design import Design
 from qreg_boost.base.frames import align, as_frame, find_column
 from qreg_boost.base.rank import independent_columns
-from qreg_boost.quantreg.constant import constant_loss
 from qreg_boost.quantreg.facts import QRegFacts
 from qreg_boost.quantreg.inference import KINDS, Estimate, Problem, check_kind
 from qreg_boost.quantreg.process_results import QRegPath
 from qreg_boost.quantreg.results import QRegResults, SEChoice
 from qreg_boost.quantreg.several import QRegProcess
-from qreg_boost.quantreg.solution import Solution, check_loss
+from qreg_boost.quantreg.solution import Solution, check_loss, constant_loss
 from qreg_boost.quantreg.solvers import SOLVERS, Solver, solve_several
 from qreg_boost.quantreg.sparse_design import is_sparse, spans_constant, sparse_design
 
@@ -139,7 +138,6 @@ class QReg:
         self.options_of(SEChoice(self.se))
 
     # -- what a fit is made of
-    # -------------------------------------------------------------------------------------------------
 
     groups: np.ndarray | None
     _frame: pd.DataFrame | None
@@ -243,7 +241,6 @@ class QReg:
         )
 
     # -- what results may ask of their model
-    # -----------------------------------------------------------------------------------
 
     def fitted(self, coef: np.ndarray) -> np.ndarray:
         """Return X b (n,) without the offset; dropped coefficients count as 0."""

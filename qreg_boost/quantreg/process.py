@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from qreg_boost.base.checks import InputError
-from qreg_boost.quantreg.interior_point import _checked, interior_point
+from qreg_boost.quantreg.interior_point import check_problem, interior_point
 from qreg_boost.quantreg.parametric import Trace
 from qreg_boost.quantreg.simplex import Task, dense, simplex
 
@@ -109,7 +109,7 @@ def quantile_process(X: Any, y: Any, weights: Any = None, low: float = 0.0, high
     if not 0.0 <= low < high <= 1.0:
         raise InputError(f"`low` and `high` must satisfy 0 <= low < high <= 1; got {low!r} and {high!r}.")
     middle = 0.5 * (low + high)
-    X, y, middle, w = _checked(dense(X), y, middle, weights)
+    X, y, middle, w = check_problem(dense(X), y, middle, weights)
     task = Task.of(X, y, w)
     found = _trivial(task, X, y, w, low, high) if task.trivial else _solved(task, low, high, middle)
     coef = np.full((len(found.b), X.shape[1]), np.nan)

@@ -39,7 +39,7 @@ def summarise(fit: QRegResults, alpha: float | None = None) -> Summary:
     )
 
 
-# -- header ------------------------------------------------------------------------------------------------------------
+# -- header
 
 
 def _left(fit: QRegResults) -> Iterator[Fact]:
@@ -73,7 +73,7 @@ def _right(fit: QRegResults) -> Iterator[Fact]:
     yield Fact("Pseudo R-squared (R1)", r1, r1, "R1")
 
 
-# -- coefficients ------------------------------------------------------------------------------------------------------
+# -- coefficients
 
 
 def bound_labels(alpha: float) -> tuple[str, str]:
@@ -160,7 +160,7 @@ def _notes(fit: QRegResults) -> Iterator[str]:
         yield "R1 is not defined: a constant fits every row exactly."
 
 
-# -- R's layout --------------------------------------------------------------------------------------------------------
+# -- R's layout
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ def _r_column(head: str, cells: Sequence[str], width: int) -> list[str]:
     return [head.ljust(room), *(cell.rjust(width).ljust(room) for cell in cells)]
 
 
-# -- print(fit) --------------------------------------------------------------------------------------------------------
+# -- print(fit)
 
 
 def describe(fit: QRegResults) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from qreg_boost.base.checks import NotDefinedError, check_choice
-from qreg_boost.base.results import Results
+from qreg_boost.base.results import FitResults
 from qreg_boost.quantreg import predicting, tables
 from qreg_boost.quantreg.facts import QRegFacts
 from qreg_boost.quantreg.inference import KINDS, Estimate, check_kind
@@ -29,7 +29,7 @@ class SEChoice:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-class QRegResults(Results):
+class QRegResults(FitResults):
     """A fitted quantile regression; made by ``fit``, never changed afterwards.
 
     Inference is computed when first asked for, not in the fit.
@@ -68,22 +68,6 @@ class QRegResults(Results):
         self._known = dict(known or {})
 
     # -- what it is
-    # ------------------------------------------------------------------------------------------------------------
-
-    @property
-    def tau(self) -> float:
-        """Quantile level."""
-        return self.facts.tau
-
-    @property
-    def formula(self) -> str | None:
-        """The formula as written; None for a fit to arrays."""
-        return self.facts.formula
-
-    @property
-    def nobs(self) -> int:
-        """Number of rows with weight above 0."""
-        return self.facts.nobs
 
     @property
     def df_resid(self) -> int:
@@ -105,24 +89,7 @@ class QRegResults(Results):
         """How the solver ended."""
         return self.facts.status
 
-    @property
-    def model(self) -> Any:
-        """The model, with its design; a fit loaded from a file has one only if it was saved with ``data=True``."""
-        if self._model is None:
-            raise NotDefinedError(
-                "This fit was loaded without the rows it was fitted to, so it has no `model`: nothing can be computed "
-                "anew, and there are no fitted values or residuals. Save it with save(path, data=True), or use "
-                "predict(new)."
-            )
-        return self._model
-
-    @property
-    def encoder(self) -> Any:
-        """What encodes new data."""
-        return self._known["encoder"] if self._model is None else self._model.design.encoder
-
     # -- coefficients and their inference
-    # --------------------------------------------------------------------------------------
 
     @cached_property
     def params(self) -> pd.Series:
@@ -253,7 +220,6 @@ class QRegResults(Results):
         return as_statsmodels(self).wald_test(r_matrix, use_f=use_f, scalar=scalar)
 
     # -- how good it is
-    # --------------------------------------------------------------------------------------------------------
 
     @property
     def objective(self) -> float:
@@ -290,7 +256,6 @@ class QRegResults(Results):
         return float(np.log(self.nobs)) * self.facts.rank - 2.0 * self.llf
 
     # -- rows
-    # ------------------------------------------------------------------------------------------------------------------
 
     @cached_property
     def fittedvalues(self) -> pd.Series:
@@ -328,7 +293,6 @@ class QRegResults(Results):
         return predicting.predict(self, new, interval, alpha, offset)
 
     # -- saving
-    # ----------------------------------------------------------------------------------------------------------------
 
     def state(self, data: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return what a saved file holds, the inference among it; with `data`, the rows too."""
@@ -353,7 +317,6 @@ class QRegResults(Results):
         return meta, arrays
 
     # -- tables
-    # ----------------------------------------------------------------------------------------------------------------
 
     def tidy(self, conf_int: bool = True, alpha: float | None = None) -> pd.DataFrame:
         """Return one row per coefficient: term, estimate, std_error, statistic, p_value, conf_low, conf_high."""

@@ -168,7 +168,6 @@ class QRegProcess(QuantileProcess):
         return report_several.summarise_process(process)
 
     # -- plots and R
-    # -----------------------------------------------------------------------------------------------------------
 
     def plot(self, terms: Any = None, alpha: float = 0.1, ols: bool = True, axes: Any = None) -> Any:
         """Draw each coefficient against tau with its band, and the least squares estimate with its interval.

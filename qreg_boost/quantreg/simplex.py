@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from qreg_boost.base.checks import ConvergenceWarning, InputError, warn
-from qreg_boost.quantreg.interior_point import _checked, _Outcome, _Problem, _vertex_outcome, interior_point
+from qreg_boost.quantreg.interior_point import Outcome, Problem, check_problem, interior_point, vertex_outcome
 from qreg_boost.quantreg.parametric import Bounds, LostError, Tableau
 from qreg_boost.quantreg.solution import Solution, Status
 
@@ -71,7 +71,7 @@ def simplex(X: Any, y: Any, tau: float, weights: Any = None, *, start: Any = Non
     >>> fit.coef.round(12).tolist(), fit.objective
     ([0.0, 1.0], 3.0)
     """
-    X, y, tau, w = _checked(dense(X), y, tau, weights)
+    X, y, tau, w = check_problem(dense(X), y, tau, weights)
     n, p = X.shape
     task = Task.of(X, y, w)
     problem = task.problem
@@ -108,7 +108,7 @@ def simplex(X: Any, y: Any, tau: float, weights: Any = None, *, start: Any = Non
     )
 
 
-def _certified(task: Task, tableau: Tableau, tau: float, pivots: int) -> _Outcome | None:
+def _certified(task: Task, tableau: Tableau, tau: float, pivots: int) -> Outcome | None:
     """Return the vertex with the certificate found; None if rounding has left no vertex.
 
     With weights of very different sizes, what is rounding for heavy rows may be all of the multiplier of a light one,
@@ -117,8 +117,8 @@ def _certified(task: Task, tableau: Tableau, tau: float, pivots: int) -> _Outcom
     Z = task.problem.Z
     a = np.where(task.c == 0, 1.0 - tau, task.c > 0)
     a[task.used] = np.clip(tableau.multipliers(tau) / task.size + 1.0 - tau, 0.0, 1.0)
-    near = _Outcome(task.coefficients(tableau.vertex()), a, 0.0, pivots, Status.OPTIMAL)
-    outcome = _vertex_outcome(task.problem, tau, np.inf, near)
+    near = Outcome(task.coefficients(tableau.vertex()), a, 0.0, pivots, Status.OPTIMAL)
+    outcome = vertex_outcome(task.problem, tau, np.inf, near)
     if outcome is None or outcome.gap <= _TOL:
         return outcome
     lack = np.abs((1.0 - tau - a) @ Z) / np.abs(Z).sum(axis=0)
@@ -149,7 +149,7 @@ class Task:
 
     Attributes
     ----------
-    problem : _Problem
+    problem : Problem
         The kept rows and columns.
     rows : (n1,) int array
         Positions of the rows with weight above 0.
@@ -165,7 +165,7 @@ class Task:
         Whether there is nothing to minimise: no column, or a perfect fit.
     """
 
-    problem: _Problem
+    problem: Problem
     rows: np.ndarray
     c: np.ndarray
     used: np.ndarray
@@ -178,7 +178,7 @@ class Task:
         """Return the task of checked arrays."""
         rows = np.arange(len(y)) if w is None else np.flatnonzero(w)
         kept = slice(None) if len(rows) == len(y) else rows
-        problem = _Problem.of(X[kept], y[kept], None if w is None else w[kept])
+        problem = Problem.of(X[kept], y[kept], None if w is None else w[kept])
         c, rounding = problem.residuals(problem.start), problem.rounding(problem.start)
         size = np.sqrt(np.einsum("ij,ij->i", problem.Z, problem.Z))
         used = np.flatnonzero(size)

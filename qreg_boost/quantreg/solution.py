@@ -7,6 +7,8 @@ from enum import Enum
 
 import numpy as np
 
+from qreg_boost.base.quantile import weighted_quantile
+
 
 class Status(Enum):
     """How a solver ended; the value is a message, with the remedy where one is needed."""
@@ -94,3 +96,14 @@ def check_loss(r: np.ndarray, tau: float, weights: np.ndarray | None = None) -> 
     # np.sum adds pairwise: more exact than a dot product over a million rows.
     losses = np.where(r < 0, tau - 1.0, tau) * r
     return float(np.sum(losses if weights is None else losses * weights))
+
+
+def constant_loss(y: np.ndarray, tau: float, weights: np.ndarray | None = None) -> float:
+    """Return the weighted sum of check losses of the best constant for y (n,), in units of y.
+
+    Examples
+    --------
+    >>> constant_loss(np.array([1.0, 2.0, 3.0, 7.0]), 0.5)
+    3.5
+    """
+    return check_loss(y - weighted_quantile(y, tau, weights), tau, weights) if len(y) else 0.0

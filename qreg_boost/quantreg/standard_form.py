@@ -9,7 +9,7 @@ import numpy as np
 
 from qreg_boost.base.checks import ConvergenceWarning, warn
 from qreg_boost.quantreg import sparse_rows
-from qreg_boost.quantreg.interior_point import _checked, _Problem
+from qreg_boost.quantreg.interior_point import Problem, check_problem
 from qreg_boost.quantreg.solution import Solution, Status, check_loss
 
 # Rounding of a residual over the size of its terms.
@@ -55,11 +55,11 @@ class StandardForm:
     def of(cls, X: Any, y: Any, tau: float, weights: Any) -> StandardForm:
         """Return the standard form of a design (n, p), dense or scipy sparse, and response (n,)."""
         sparse = hasattr(X, "tocsr")
-        X, y, tau, w = (sparse_rows.checked if sparse else _checked)(X, y, tau, weights)
+        X, y, tau, w = (sparse_rows.checked if sparse else check_problem)(X, y, tau, weights)
         rows = np.arange(len(y)) if w is None else np.flatnonzero(w)
         used = X[rows], y[rows], None if w is None else w[rows]
         if not sparse:
-            dense = _Problem.of(*used)
+            dense = Problem.of(*used)
             c = dense.residuals(dense.start)
             c = np.where((np.abs(c) <= dense.rounding(dense.start)).all(), 0.0, c)
             return cls(dense.Z, c, tau, X, y, w, rows, dense.columns, dense.start, dense.R)

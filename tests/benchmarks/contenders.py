@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from qreg_boost.base.quantile import weighted_quantile
 from qreg_boost.boosting.learners.base import TIE
-from qreg_boost.boosting.losses import weighted_quantile
 from qreg_boost.boosting.model import QBR
 from qreg_boost.boosting.steps import ADAPTIVE, STEPS, step_unit
 

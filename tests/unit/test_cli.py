@@ -47,7 +47,7 @@ def numbers(text: str) -> tuple[list[str], np.ndarray]:
     return heading, np.array([[float(field) if field.strip() else np.nan for field in row] for row in rows])
 
 
-# -- fit, predict ------------------------------------------------------------------------------------------------------
+# -- fit, predict
 
 
 def test_fit_prints_the_summary(capsys: pytest.CaptureFixture[str]) -> None:
@@ -130,7 +130,7 @@ def test_crossing_quantiles_are_one_line_and_can_be_rearranged(
     assert "several taus" in error_of(capsys, "predict", "one.qb", "new.csv", "--rearrange")
 
 
-# -- kinds of files ----------------------------------------------------------------------------------------------------
+# -- kinds of files
 
 
 @pytest.mark.parametrize("kind", ["csv", "gzip", "bom", "row names", "parquet", "stdin"])
@@ -169,7 +169,7 @@ def test_parquet_without_pyarrow(
     assert "pip install pyarrow" in error_of(capsys, "fit", "data.parquet", FORMULA)
 
 
-# -- what a user has to mend -------------------------------------------------------------------------------------------
+# -- what a user has to mend
 
 
 @pytest.mark.parametrize(
@@ -317,7 +317,7 @@ def test_demo_without_matplotlib(
     assert "foodexp ~ income" in out and "No plots were drawn." in out and "pip install" in out
 
 
-# -- as a program ------------------------------------------------------------------------------------------------------
+# -- as a program
 
 
 def run(*argv: str, **options: object) -> subprocess.CompletedProcess[str]:

@@ -294,7 +294,7 @@ def _blocks(
         weights=data.weights,
         blocks=np.asarray(blocks, dtype=np.int64),
         centre=moments.centre,
-        spread=np.sqrt(moments.squares / data.weights.sum()),
+        spread=moments.spread,
         inverse=inverse,
         factor=factor,
         factor_at=factor_at,
@@ -307,7 +307,7 @@ def _blocks(
 
 def _check_sizes(data: Predictors, moments: Moments) -> None:
     """Refuse columns whose squares are beyond floating point."""
-    spread = np.sqrt(moments.squares / moments.total)
+    spread = moments.spread
     extreme = moments.varies & ~((spread > 1.0 / LARGEST) & (spread < LARGEST))
     for j in np.flatnonzero(~moments.varies).tolist():
         extreme[j] = 0.0 < np.ptp(data.X[:, j]) < 1.0 / LARGEST or not np.isfinite(spread[j])

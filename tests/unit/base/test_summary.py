@@ -124,7 +124,7 @@ def test_representations() -> None:
     assert one._repr_latex_() == one.as_latex()
 
 
-# -- several quantiles ------------------------------------------------------------------------------------------------
+# -- several quantiles
 
 
 class MadeUp:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qreg_boost.boosting.losses import CheckLoss, weighted_median, weighted_quantile
+from qreg_boost.base.quantile import weighted_median, weighted_quantile
+from qreg_boost.boosting.losses import CheckLoss
 
 TAUS = (0.1, 0.25, 0.5, 0.9)
 

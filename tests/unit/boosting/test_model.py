@@ -9,8 +9,9 @@ import pytest
 import qreg_boost as qb
 from qreg_boost import QBR
 from qreg_boost.base.checks import ConvergenceWarning
+from qreg_boost.base.quantile import weighted_quantile
 from qreg_boost.boosting.learners import LEARNERS
-from qreg_boost.boosting.losses import CheckLoss, weighted_quantile
+from qreg_boost.boosting.losses import CheckLoss
 from qreg_boost.boosting.steps import STEPS
 from tests.unit.boosting.cases import draw, frame
 
@@ -22,7 +23,7 @@ def engel() -> pd.DataFrame:
     return qb.datasets.load("engel")
 
 
-# -- degenerate data --------------------------------------------------------------------------------------------------
+# -- degenerate data
 
 
 @learners
@@ -163,7 +164,7 @@ def test_powers_of_two_change_nothing_on_a_lattice(learner: str) -> None:
     assert (other.fittedvalues == one.fittedvalues * 2.0**40).all()
 
 
-# -- what a model is --------------------------------------------------------------------------------------------------
+# -- what a model is
 
 
 def test_zero_weights_take_no_part_but_get_fitted_values() -> None:
@@ -216,7 +217,7 @@ def test_the_callers_data_are_not_changed(engel) -> None:
     assert weights.tolist() == list(range(235))
 
 
-# -- the figures of the issue -----------------------------------------------------------------------------------------
+# -- the figures of the issue
 
 
 @pytest.mark.parametrize("tau", [0.1, 0.5, 0.9])

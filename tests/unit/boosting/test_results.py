@@ -12,8 +12,9 @@ from scipy.optimize import linprog
 import qreg_boost as qb
 from qreg_boost import QBR
 from qreg_boost.base.checks import ConvergenceWarning, InputError, NotDefinedError
+from qreg_boost.base.quantile import weighted_quantile
 from qreg_boost.boosting.learners import LEARNERS
-from qreg_boost.boosting.losses import CheckLoss, weighted_quantile
+from qreg_boost.boosting.losses import CheckLoss
 from tests.unit.boosting.cases import draw, frame
 
 FORMULA = "y ~ x1 + g + x2"
@@ -39,7 +40,7 @@ def least_loss(y: np.ndarray, X: np.ndarray, tau: float, w: np.ndarray) -> float
     return found.fun
 
 
-# -- path -------------------------------------------------------------------------------------------------------------
+# -- path
 
 
 def test_coef_path(fit) -> None:
@@ -119,7 +120,7 @@ def test_extend_of_a_fit_chosen_by_cross_validation(data) -> None:
     )
 
 
-# -- quality ----------------------------------------------------------------------------------------------------------
+# -- quality
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -185,7 +186,7 @@ def test_r1_without_a_constant_in_the_design(data) -> None:
     )
 
 
-# -- rows -------------------------------------------------------------------------------------------------------------
+# -- rows
 
 INDEXES = {
     "shuffled": lambda n: np.random.default_rng(0).permutation(n) + 100,
@@ -244,7 +245,7 @@ def test_an_offset_of_new_data_is_asked_for(data) -> None:
         fit.predict(offset=o)
 
 
-# -- tables -----------------------------------------------------------------------------------------------------------
+# -- tables
 
 
 def test_tidy(fit) -> None:
@@ -287,7 +288,7 @@ def test_augment(fit, data) -> None:
     assert ".resid" not in fit.augment(data.drop(columns="y"))
 
 
-# -- a fit without its rows -------------------------------------------------------------------------------------------
+# -- a fit without its rows
 
 
 @pytest.fixture(scope="module")
@@ -334,7 +335,7 @@ def test_labels_of_saved_rows(data, kind: str, tmp_path) -> None:
     assert again.fittedvalues.index.equals(fit.fittedvalues.index) and again.fittedvalues.index.name == "label"
 
 
-# -- several taus -----------------------------------------------------------------------------------------------------
+# -- several taus
 
 
 def test_a_list_of_taus_is_one_fit_each(data) -> None:

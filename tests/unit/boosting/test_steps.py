@@ -73,7 +73,7 @@ def test_the_guard_shortens_steps_that_raise_the_loss() -> None:
     assert guarded.risks[-1] < 0.5 * bare.risks[-1]
 
 
-# -- the unit ---------------------------------------------------------------------------------------------------------
+# -- the unit
 
 
 def test_raw_steps_have_unit_one() -> None:

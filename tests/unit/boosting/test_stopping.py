@@ -44,7 +44,7 @@ def by_hand(data, train, held, stop: int, **options) -> list[float]:
     return risks
 
 
-# -- the curves -------------------------------------------------------------------------------------------------------
+# -- the curves
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -171,7 +171,7 @@ def test_rows_of_weight_0_are_in_no_fold(data) -> None:
     assert one.risk.equals(other.risk)
 
 
-# -- the stop ---------------------------------------------------------------------------------------------------------
+# -- the stop
 
 
 def result_of(*curves: list[float], rule: str = "min") -> CVResult:
@@ -251,7 +251,7 @@ def test_no_bar_when_silent_or_short(fit, capfd) -> None:
     assert capfd.readouterr() == ("", "")
 
 
-# -- messages ---------------------------------------------------------------------------------------------------------
+# -- messages
 
 BAD = {
     "a word": (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qreg_boost.quantreg.constant import constant_loss
 from qreg_boost.quantreg.interior_point import interior_point
+from qreg_boost.quantreg.solution import constant_loss
 
 
 @pytest.mark.parametrize("tau", [0.05, 0.3, 0.5, 0.75, 0.95])

@@ -19,7 +19,7 @@ def fit():
     return qb.qreg("y ~ x + g", DATA, tau=0.4)
 
 
-# -- inference ---------------------------------------------------------------------------------------------------------
+# -- inference
 
 
 def test_tests_and_intervals_follow_from_the_covariance(fit) -> None:
@@ -74,7 +74,7 @@ def test_summary_col_of_statsmodels_accepts_fits(fit) -> None:
     assert f"({fit.bse['x']:.4f})" in text and f"({fit.with_se('iid').bse['x']:.4f})" in text
 
 
-# -- predictions -------------------------------------------------------------------------------------------------------
+# -- predictions
 
 
 def test_predictions_keep_the_labels_and_miss_where_something_misses(fit) -> None:
@@ -111,7 +111,7 @@ def test_crossed_prediction_intervals_are_counted() -> None:
         small.predict(far, interval="prediction", alpha=0.4)
 
 
-# -- tables and files --------------------------------------------------------------------------------------------------
+# -- tables and files
 
 
 def test_tidy_has_the_columns_of_broom(fit) -> None:
@@ -151,7 +151,7 @@ def test_saved_fits_come_back(tmp_path, se: str, data: bool) -> None:
             again.predict(NEW, interval="prediction")
 
 
-# -- several quantiles -------------------------------------------------------------------------------------------------
+# -- several quantiles
 
 
 def test_several_quantiles_side_by_side(tmp_path) -> None:
@@ -204,7 +204,7 @@ def test_the_figure_has_points_band_and_the_least_squares_line() -> None:
     pyplot.close("all")
 
 
-# -- every tau, every bound --------------------------------------------------------------------------------------------
+# -- every tau, every bound
 
 
 def test_the_process_has_names_and_agrees_with_single_fits(tmp_path) -> None:
