@@ -6,7 +6,7 @@ from qreg_boost import datasets
 from qreg_boost.api import anova, l1qreg, load, qbr, qreg, qreg_process
 from qreg_boost.base.process import QuantileProcess
 from qreg_boost.boosting.model import QBR
-from qreg_boost.boosting.results import BoostResults
+from qreg_boost.boosting.qbr_results import QBRResults
 from qreg_boost.boosting.stopping import CV, CVResult
 from qreg_boost.quantreg.model import QReg
 from qreg_boost.quantreg.results import QRegResults
@@ -16,8 +16,8 @@ __version__ = "0.1.0"
 __all__ = [
     "CV",
     "QBR",
-    "BoostResults",
     "CVResult",
+    "QBRResults",
     "QReg",
     "QRegResults",
     "QuantileProcess",

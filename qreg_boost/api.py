@@ -11,7 +11,8 @@ from qreg_boost.base.checks import FileFormatError, InputError
 from qreg_boost.base.process import QuantileProcess
 from qreg_boost.base.rows import caller_env
 from qreg_boost.base.storage import read
-from qreg_boost.boosting.model import QBR, restore_boost
+from qreg_boost.boosting.model import QBR
+from qreg_boost.boosting.saved_model import restore_boost
 from qreg_boost.quantreg.anova_results import AnovaResult, nested, slopes
 from qreg_boost.quantreg.l1_model import L1QReg, restore_l1, restore_l1_fit
 from qreg_boost.quantreg.model import QReg
@@ -79,7 +80,7 @@ def qbr(
 
     Returns
     -------
-    BoostResults or QuantileProcess
+    QBRResults or QuantileProcess
 
     Raises
     ------
@@ -338,7 +339,7 @@ def l1qreg(
 
 
 _RESTORERS = {
-    "BoostResults": restore_boost,
+    "QBRResults": restore_boost,
     "L1Fit": restore_l1_fit,
     "L1Results": restore_l1,
     "QRegPath": restore_process,

@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "__init__": {"api", "base", "compose", "datasets", *WINGS},
 }
 # (importing module, imported part): the results of boosting ask quantreg's solvers for the optimality gap.
-EXTRA_EDGES = {("boosting.results", "quantreg"), ("boosting.model", "quantreg")}
+EXTRA_EDGES = {("boosting.qbr_results", "quantreg")}
 EXTRA_PARTS = {("reject", "kernel")}
 REACHED_INSIDE_METHODS = {"plots", "r"}
 
@@ -48,7 +48,8 @@ DOORS = {
 # Rooms where numbers are worked on: no pandas, no formulas.
 NUMERIC = (
     "base.rank",
-    *(f"boosting.{name}" for name in ("learners", "losses", "loop", "moments", "path", "signflip", "steps")),
+    *(f"boosting.{name}" for name in ("learners", "losses", "class_losses", "loop", "moments")),
+    *(f"boosting.{name}" for name in ("path", "linear_path", "signflip", "steps")),
     *(f"quantreg.{name}" for name in ("interior_point", "frisch_newton", "vertex", "solution", "exact", "mm")),
     *(f"quantreg.{name}" for name in ("highs", "solvers", "simplex", "parametric", "pivots", "process", "l1_path")),
     *(f"quantreg.{name}" for name in ("band", "smooth", "kernels", "rows", "covariance", "bandwidth", "sparsity")),

@@ -16,11 +16,15 @@ from qreg_boost.base.learning import Learned
 
 
 def read_arrays(
-    y: Any, X: Any, names: Sequence[Any] | None, weights: Any, offset: Any, refuse_missing: bool
+    y: Any, X: Any, names: Sequence[Any] | None, weights: Any, offset: Any, refuse_missing: bool, raw: bool = False
 ) -> tuple[Learned, pd.Index]:
-    """Return the numbers of a response and predictors, and the labels of the caller's rows."""
+    """Return the numbers of a response and predictors, and the labels of the caller's rows; `raw` keeps `y` labels."""
     values, found = _predictors(X)
-    response, label = _response_of(y)
+    classes, label = _labels_of(y) if raw else (None, "")
+    if classes is None:
+        response, label = _response_of(y)
+    else:
+        response = np.where(pd.isna(classes), np.nan, 0.0)
     if len(response) != len(values):
         raise InputError(
             f"`y` has {len(response)} values and `X` has {len(values)} rows; there must be one row per value."
@@ -38,6 +42,8 @@ def read_arrays(
         response, values = response[rows], values[rows]
         off = None if off is None else off[rows]
         wts = None if wts is None else check_weights(wts[rows], len(rows))
+    if classes is not None:
+        response = classes[rows]
     terms = tuple(map(Term, column_names, zip(range(len(column_names)))))
     encoder = Encoder(None, column_names, terms, None if offset is None else "array")
     return Learned(response, values, wts, off, rows, len(index) - len(rows), label, encoder), index
@@ -110,6 +116,23 @@ def _response_of(y: Any) -> tuple[np.ndarray, str]:
     if array.ndim != 1:
         raise InputError(f"`y` must be one value per row; got shape {array.shape}.")
     return (array if array.flags.writeable and array.flags.c_contiguous else array.copy()), "y"
+
+
+def _labels_of(y: Any) -> tuple[Any, str]:
+    """Return the labels of a response, a categorical or an array, and its name."""
+    if isinstance(y, pd.DataFrame):
+        if y.shape[1] != 1:
+            raise InputError(f"`y` has {y.shape[1]} columns; fit one model for each.")
+        y = y.iloc[:, 0]
+    label = str(y.name) if isinstance(y, pd.Series) and y.name is not None else "y"
+    if isinstance(getattr(y, "dtype", None), pd.CategoricalDtype):
+        return pd.Categorical(y), label
+    array = y.to_numpy() if isinstance(y, pd.Series) else np.asarray(y)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise InputError(f"`y` must be one label per row; got shape {array.shape}.")
+    return array, label
 
 
 def _index(y: Any, X: Any, n: int) -> pd.Index:

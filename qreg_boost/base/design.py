@@ -27,7 +27,7 @@ class Design:
 
     Attributes
     ----------
-    y : (n,) array, units of the response
+    y : (n,) array, units of the response; labels (an array or a categorical) for a raw response
     X : (n, p) array, contiguous by rows or by columns, the predictors without the intercept's column
     column_names : p names, patsy's
     terms : a partition of the columns, by degree and then in the order of the formula
@@ -152,6 +152,7 @@ class Design:
         offset: Any = None,
         missing: str = "drop",
         intercept: bool = True,
+        response: str = "numeric",
     ) -> Design:
         """Return the design of a response and predictors as they are, each column its own term.
 
@@ -166,6 +167,8 @@ class Design:
         missing : {"drop", "raise"}
         intercept : bool
             What the design's `intercept` says; X holds no column for it.
+        response : {"numeric", "raw"}
+            ``"raw"`` leaves `y` as it is: labels for classification.
 
         Raises
         ------
@@ -179,5 +182,6 @@ class Design:
         ('x1', 'x2')
         """
         check_choice(missing, "missing", ["drop", "raise"])
-        learned, index = read_arrays(y, X, names, weights, offset, missing == "raise")
+        check_choice(response, "response", ["numeric", "raw"])
+        learned, index = read_arrays(y, X, names, weights, offset, missing == "raise", response == "raw")
         return cls._of(learned, index, bool(intercept), None)

@@ -32,9 +32,9 @@ from qreg_boost.base.reader import Expression
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What was made of the training data: y, weights, offset (n,), X (n, p), rows (n,) in the caller's frame."""
+    """What was made of the training data: y (or labels), weights, offset (n,), X (n, p), rows (n,) in the frame."""
 
-    y: np.ndarray
+    y: Any
     X: np.ndarray
     weights: np.ndarray | None
     offset: np.ndarray | None
@@ -204,9 +204,9 @@ def _missing_in(value: np.ndarray | Categories, label: str) -> np.ndarray:
     return np.isnan(value).any(axis=1)
 
 
-def _response(value: np.ndarray | Categories, label: str, rows: np.ndarray, n: int, raw: bool) -> np.ndarray:
+def _response(value: np.ndarray | Categories, label: str, rows: np.ndarray, n: int, raw: bool) -> Any:
     if raw and isinstance(value, Categories):
-        return np.asarray(value.data)
+        return value.data if isinstance(value.data, pd.Categorical) else np.asarray(value.data)
     if isinstance(value, Categories):
         raise _not_numeric(label, "made of categories or booleans")
     if value.shape[1] != 1:

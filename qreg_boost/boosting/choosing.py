@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from qreg_boost.boosting.learners.base import NIL, TIE
-from qreg_boost.boosting.learners.linear import LinearBlocks
+from qreg_boost.boosting.learners.blocks import LinearBlocks
 
 
 class Basis(NamedTuple):

@@ -13,9 +13,12 @@ class BoostFacts:
 
     Attributes
     ----------
-    tau : float
-    learner, step, init, step_scale : str
-        The options by name; `init` is a number as text where one was given, `step_scale` "none" for raw steps.
+    family : str
+        The formula function that makes such fits.
+    tau : float or None
+        None for families that have none.
+    learner, step : str
+        Those options by name.
     nu : float
     gamma : float or None
         Step of the first iteration, in units of y over those of the negative gradient; None for the line search.
@@ -27,19 +30,20 @@ class BoostFacts:
     total_weight : float
     weighted, has_offset, intercept : bool
     null_loss : float
-        Weighted sum of check losses of the best constant, in units of y.
+        Weighted sum of losses of the best constant.
     columns : tuple of str
     terms : tuple of (str, tuple of int)
         Name and columns of each term.
     when : str
         Date and time of the fit.
+    own : dict
+        Facts of the family, as values that JSON holds.
     """
 
-    tau: float
+    family: str
+    tau: float | None
     learner: str
     step: str
-    init: str
-    step_scale: str
     nu: float
     gamma: float | None
     how: str
@@ -57,20 +61,29 @@ class BoostFacts:
     columns: tuple[str, ...]
     terms: tuple[tuple[str, tuple[int, ...]], ...]
     when: str
+    own: dict[str, Any]
 
     @classmethod
     def of(
-        cls, design: Any, *, call: str, settings: Any, how: str, gamma: float | None, null_loss: float
+        cls,
+        design: Any,
+        *,
+        family: str,
+        call: str,
+        settings: Any,
+        how: str,
+        gamma: float | None,
+        null_loss: float,
+        own: dict[str, Any],
     ) -> BoostFacts:
         """Return the facts of a fit to `design` with `settings`."""
         weights = design.weights
         positive = len(design.y) if weights is None else int((weights > 0).sum())
         return cls(
-            tau=settings.tau,
+            family=family,
+            tau=getattr(settings, "tau", None),
             learner=settings.learner.name,
             step=settings.step,
-            init=str(settings.init),
-            step_scale=settings.step_scale or "none",
             nu=settings.nu,
             gamma=gamma,
             how=how,
@@ -88,6 +101,7 @@ class BoostFacts:
             columns=design.column_names,
             terms=design.terms,
             when=datetime.now().strftime("%Y-%m-%d %H:%M"),
+            own=own,
         )
 
     def state(self) -> dict[str, Any]:

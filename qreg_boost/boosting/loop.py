@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qreg_boost.boosting.learners.base import Memory, PreparedLearner, Update
+from qreg_boost.boosting.learners.base import Fitter, Memory, PreparedLearner, Update
 from qreg_boost.boosting.losses import Loss
-from qreg_boost.boosting.path import BoostPath, stalled
+from qreg_boost.boosting.path import BoostPath, stalled, vanished
 from qreg_boost.boosting.steps import StepRule
 
 Ticker = Callable[[int], None]
@@ -50,8 +50,9 @@ def boost(
 ) -> BoostPath:
     """Return the path of `count` iterations, begun from `fit` (n,) and `memory`, or else from the start.
 
-    In each iteration u is the negative gradient at the fit, the learner is fitted to u by least squares, and the fit
-    moves along it by the step; a row that an exact line search puts on the fit gets a residual of exactly 0.
+    In each iteration u is the negative gradient at the fit, the learner is fitted to u by least squares (under weights
+    of the iteration's own where the loss has a curvature), and the fit moves along it by the step; a row that an exact
+    line search puts on the fit gets a residual of exactly 0.
     """
     y, weights, loss = task.y, task.weights, task.loss
     f = np.full(len(y), task.start) if fit is None else fit.copy()
@@ -60,11 +61,17 @@ def boost(
     gammas: list[float] = []
     risks = [loss.risk(y, f, weights)]
     status = "complete"
-    for _ in range(count):
-        update = task.learner.update(loss.negative_gradient(y + task.rounding, f))
+    for m in range(count):
+        u = loss.negative_gradient(y + task.rounding, f)
+        if np.abs(u).max(initial=0.0) <= loss.vanishing:
+            status = vanished(m)
+            break
+        curvature = loss.curvature(y, f)
+        learner: Fitter = task.learner if curvature is None else task.learner.reweighted(weights * curvature)
+        update = task.learner.refit(learner.update(u), task, f)
         step = task.step.at(update, memory, task, f)
         if step.gamma == 0.0:
-            status = stalled(len(updates))
+            status = stalled(m)
             break
         f += step.gamma * update.fitted
         step.put_on_fit(y, f)

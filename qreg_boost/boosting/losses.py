@@ -11,18 +11,30 @@ from typing import Protocol
 
 import numpy as np
 
+from qreg_boost.base.quantile import weighted_quantile
+
 
 class Loss(Protocol):
     """What the boosting loop asks of a loss."""
+
+    @property
+    def vanishing(self) -> float:
+        """Below this absolute value in every row, the negative gradient has vanished: no iteration is left to make."""
 
     def risk(self, y: np.ndarray, f: np.ndarray, weights: np.ndarray) -> float:
         """Return the weighted sum of losses."""
 
     def negative_gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return u (n,), minus the derivative of each row's loss in f."""
+        """Return u (n,), minus the derivative of each row's loss in f, or what else learners are fitted to."""
+
+    def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray | None:
+        """Return what the weights (n,) are multiplied by in this iteration; None for losses that leave them alone."""
 
     def line_search(self, y: np.ndarray, f: np.ndarray, g: np.ndarray, weights: np.ndarray) -> LineStep:
         """Return the step along g (n,) of least risk."""
+
+    def constant(self, y: np.ndarray, weights: np.ndarray) -> float:
+        """Return the constant fit of least risk."""
 
 
 FLAT = 1e-12
@@ -59,6 +71,8 @@ class CheckLoss:
 
     tau: float
 
+    vanishing = 0.0
+
     def risk(self, y: np.ndarray, f: np.ndarray | float, weights: np.ndarray) -> float:
         """Return the weighted sum of check losses, in units of y."""
         r = y - f
@@ -70,6 +84,14 @@ class CheckLoss:
     def negative_gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return u_i = I(y_i - f_i >= 0) - (1 - tau) (Zheng 2012, Fig. 2): a residual of 0 counts as positive."""
         return np.where(y - f >= 0.0, self.tau, self.tau - 1.0)
+
+    def curvature(self, y: np.ndarray, f: np.ndarray) -> None:
+        """Return None: every row keeps its weight."""
+        return None
+
+    def constant(self, y: np.ndarray, weights: np.ndarray | None) -> float:
+        """Return the smallest y whose cumulative weight reaches tau of the total."""
+        return weighted_quantile(y, self.tau, weights)
 
     def line_search(self, y: np.ndarray, f: np.ndarray, g: np.ndarray, weights: np.ndarray) -> LineStep:
         """Return argmin over gamma >= 0 of sum w_i rho_tau(y_i - f_i - gamma g_i).

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,29 +22,27 @@ def stalled(m: int) -> str:
     return f"stalled at iteration {m}"
 
 
-@dataclass(frozen=True)
-class BoostPath:
-    """A run of linear learners; M iterations, p columns.
+def vanished(m: int) -> str:
+    """Return the status of a run whose negative gradient became 0 in every row at iteration m.
 
-    The fit at iteration m is ``start + sum(levels[:m])`` plus, for each column, the sum of its slopes so far times the
-    distance of the column from its centre. Stored per iteration, never as M x p.
+    >>> vanished(7)
+    'the gradient vanished at iteration 7'
+    """
+    return f"the gradient vanished at iteration {m}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoostPath(ABC):
+    """A run of M iterations with any of L learners; each kind of learner has a path of its own kind.
 
     Attributes
     ----------
     names : tuple of str
-        Learner names, as `selected` numbers them.
-    blocks : ndarray (b + 1,)
-        Block k owns columns ``blocks[k]:blocks[k + 1]``.
-    centre : ndarray (p,)
-    intercept_learner : bool
-        Whether learner 0 is the intercept; then learner k + 1 is block k.
+        L learner names, as `selected` numbers them.
     start : float
-        The constant that the fit starts from, in units of y.
+        The constant that the fit starts from, in units of the fit.
     selected : ndarray (M,) of int32
-    levels : ndarray (M,)
-        What each iteration added to every row, in units of y.
-    slopes : ndarray
-        What each iteration added to the slopes of its block, one iteration after the other.
+        The learner chosen; for learners that use several terms at once, the one that gained most.
     risks : ndarray (M + 1,)
         Weighted sum of losses after 0..M iterations.
     memory : Memory
@@ -51,14 +51,11 @@ class BoostPath:
         "complete", or why the run ended before it was asked to.
     """
 
+    kind: ClassVar[str]
+
     names: tuple[str, ...]
-    blocks: np.ndarray
-    centre: np.ndarray
-    intercept_learner: bool
     start: float
     selected: np.ndarray
-    levels: np.ndarray
-    slopes: np.ndarray
     risks: np.ndarray
     memory: Memory
     status: str = "complete"
@@ -68,93 +65,84 @@ class BoostPath:
         """Number of iterations run."""
         return len(self.selected)
 
-    def _sizes(self) -> np.ndarray:
-        sizes = np.diff(self.blocks)
-        return np.concatenate(([0], sizes)) if self.intercept_learner else sizes
+    # -- who did what
 
-    def _entries(self, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return iteration, column and value of every slope added in the first m iterations."""
-        selected = self.selected[:m]
-        sizes = self._sizes()[selected]
-        first = np.concatenate(([0], self.blocks[:-1])) if self.intercept_learner else self.blocks[:-1]
-        iteration = np.repeat(np.arange(m), sizes)
-        ends = np.cumsum(sizes)
-        within = np.arange(int(ends[-1]) if m else 0) - np.repeat(ends - sizes, sizes)
-        return iteration, np.repeat(first[selected], sizes) + within, self.slopes[: len(iteration)]
+    def shares(self, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return iteration (0-based), learner and share in that iteration of every use of a learner in the first m."""
+        return np.arange(m), self.selected[:m], np.ones(m)
 
-    def slopes_at(self, m: int) -> np.ndarray:
-        """Return the slopes (p,) after m iterations."""
-        _, column, value = self._entries(m)
-        return np.bincount(column, weights=value, minlength=len(self.centre)).astype(float)
+    # -- fits
 
-    def level_at(self, m: int) -> float:
-        """Return the fit after m iterations at the centre of all columns."""
-        return self.start + (float(np.cumsum(self.levels[:m])[-1]) if m else 0.0)
-
-    def intercept_at(self, m: int) -> float:
-        """Return the fit after m iterations where all columns are 0."""
-        return self.level_at(m) - float(self.slopes_at(m) @ self.centre)
-
-    def coefficients(self, m: int) -> np.ndarray:
-        """Return intercept and slopes (m + 1, 1 + p) after 0..m iterations."""
-        iteration, column, value = self._entries(m)
-        table = np.zeros((m + 1, 1 + len(self.centre)))
-        table[1:, 0] = self.levels[:m]
-        np.add.at(table, (iteration + 1, column + 1), value)
-        np.cumsum(table, axis=0, out=table)
-        table[:, 0] += self.start - table[:, 1:] @ self.centre
-        return table
+    @abstractmethod
+    def increments(self, X: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield what each iteration adds to the fit at X (rows, p), in units of the fit."""
 
     def fit_at(self, m: int, X: np.ndarray) -> np.ndarray:
-        """Return the fit (rows,) after m iterations at X (rows, p), in units of y, offset not included."""
-        slopes = self.slopes_at(m)
-        used = np.flatnonzero(slopes)
-        return self.level_at(m) + (X[:, used] - self.centre[used]) @ slopes[used]
+        """Return the fit (rows,) after m iterations at X (rows, p), offset not included."""
+        f = np.full(len(X), self.start)
+        for _, added in zip(range(m), self.increments(X), strict=False):
+            f += added
+        return f
 
     def risk_along(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray, loss: Loss) -> np.ndarray:
         """Return the weighted MEAN loss (M + 1,) after 0..M iterations on other rows, y (rows,) less any offset."""
-        centred = np.asfortranarray(X - self.centre)
-        sizes = self._sizes()[self.selected]
-        ends = np.cumsum(sizes)
         f = np.full(len(y), self.start)
         risks = np.empty(self.length + 1)
         risks[0] = loss.risk(y, f, weights)
-        for m, block in enumerate(self.selected - self.intercept_learner):
-            f += self.levels[m]
-            if sizes[m]:
-                f += centred[:, self.blocks[block] : self.blocks[block + 1]] @ self.slopes[ends[m] - sizes[m] : ends[m]]
-            risks[m + 1] = loss.risk(y, f, weights)
+        for m, added in enumerate(self.increments(X), start=1):
+            f += added
+            risks[m] = loss.risk(y, f, weights)
         return risks / weights.sum()
+
+    @abstractmethod
+    def handles_missing(self) -> bool:
+        """Return whether rows of X in which something is missing have a fit."""
+
+    # -- saving, continuing
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the path as values that JSON holds, and arrays: selections in the smallest type there is."""
-        meta = {
-            "names": list(self.names),
-            "intercept_learner": self.intercept_learner,
-            "start": self.start,
-            "status": self.status,
-        }
-        arrays = {name: getattr(self, name) for name in ("blocks", "centre", "selected", "levels", "slopes", "risks")}
-        arrays |= {f"memory_{name}": getattr(self.memory, name) for name in ("chosen", "turns", "last")}
-        arrays["selected"] = self.selected.astype(np.min_scalar_type(len(self.names)))
-        return meta, arrays
+        own_meta, own_arrays = self._own_state()
+        meta = {"kind": self.kind, "names": list(self.names), "start": self.start, "status": self.status, **own_meta}
+        arrays = {f"memory_{name}": getattr(self.memory, name) for name in ("chosen", "turns", "last")}
+        arrays |= {"selected": self.selected.astype(np.min_scalar_type(len(self.names))), "risks": self.risks}
+        return meta, arrays | own_arrays
+
+    @abstractmethod
+    def _own_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return what a kind of path holds besides the attributes of every path."""
 
     @classmethod
-    def from_state(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> BoostPath:
-        """Return the path that `state` wrote."""
-        memory = Memory(*(arrays[f"memory_{name}"] for name in ("chosen", "turns", "last")))
-        kept = {name: array for name, array in arrays.items() if not name.startswith("memory_")}
-        given: dict[str, Any] = {**meta, **kept, "names": tuple(meta["names"]), "memory": memory}
-        return cls(**{**given, "selected": arrays["selected"].astype(np.int32)})
+    @abstractmethod
+    def _from_own_state(cls, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], shared: dict[str, Any]) -> Any:
+        """Return the path of `_own_state`; `shared` are the attributes of every path."""
 
-    def followed_by(self, tail: BoostPath) -> BoostPath:
+    @classmethod
+    def from_state(cls, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> BoostPath:
+        """Return the path that `state` wrote; `cls` is its kind."""
+        shared = {
+            "names": tuple(meta["names"]),
+            "start": float(meta["start"]),
+            "selected": arrays["selected"].astype(np.int32),
+            "risks": arrays["risks"],
+            "memory": Memory(*(arrays[f"memory_{name}"] for name in ("chosen", "turns", "last"))),
+            "status": str(meta["status"]),
+        }
+        return cls._from_own_state(meta, arrays, shared)
+
+    @abstractmethod
+    def followed_by(self, tail: Any) -> BoostPath:
         """Return this path continued by a run that started where it ends."""
-        return replace(
-            self,
-            selected=np.concatenate((self.selected, tail.selected)),
-            levels=np.concatenate((self.levels, tail.levels)),
-            slopes=np.concatenate((self.slopes, tail.slopes)),
-            risks=np.concatenate((self.risks, tail.risks[1:])),
-            memory=tail.memory,
-            status=stalled(self.length + tail.length) if tail.status == stalled(tail.length) else tail.status,
-        )
+
+    def _joined(self, tail: BoostPath) -> dict[str, Any]:
+        """Return the attributes of every path of this path continued by another."""
+        status = tail.status
+        for ended in (stalled, vanished):
+            if status == ended(tail.length):
+                status = ended(self.length + tail.length)
+        return {
+            "selected": np.concatenate((self.selected, tail.selected)),
+            "risks": np.concatenate((self.risks, tail.risks[1:])),
+            "memory": tail.memory,
+            "status": status,
+        }

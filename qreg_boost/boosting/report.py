@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qreg_boost.base.checks import NotDefinedError
 from qreg_boost.base.tables import Fact, Row, Summary, Table
-from qreg_boost.base.typeset import WIDTH, distance, fraction, level, named_vector, number, numbers, share, wrap
+from qreg_boost.base.typeset import WIDTH, named_vector, number, numbers, share, wrap
+from qreg_boost.boosting.words import WORDS, Words
 
 if TYPE_CHECKING:
     from qreg_boost.boosting.results import BoostResults
@@ -30,30 +30,31 @@ def summarise(fit: BoostResults) -> Summary:
     >>> print(summarise(fit).as_text().split("\n")[0].strip())
     Quantile Boost Regression Results
     """
-    gap, about_gap = _gap(fit)
-    table = _coefficients(fit)
+    words = WORDS[fit.facts.family]
+    table = _coefficients(fit) if fit.has_coefficients else _learner_table(fit)
+    chosen = f"{_kind(fit)} chosen"
     return Summary(
         title=f"{fit.title} Results",
-        left=tuple(_left(fit)),
-        right=tuple(_right(fit, gap)),
+        left=tuple(_left(fit, words)),
+        right=tuple(_right(fit, words)),
         tables=(table,),
-        notes=tuple(_notes(fit, about_gap)),
-        aside=(Fact(f"{_kind(fit)} chosen", "", str(_count_chosen(fit)), f"{_kind(fit)} chosen"),),
+        notes=tuple(_notes(fit, words)),
+        aside=(Fact(chosen, "", str(_count_chosen(fit)), chosen),),
     )
 
 
 # -- header
 
 
-def _left(fit: BoostResults) -> Iterator[Fact]:
+def _left(fit: BoostResults, words: Words) -> Iterator[Fact]:
     facts = fit.facts
     yield Fact("Formula", facts.formula) if facts.formula else Fact("Response", f"{facts.response} (arrays)")
     if fit.status != "complete":
-        yield Fact("Status", _status(fit), fit.status.split(":")[0])
+        yield Fact("Status", fit.status, fit.status.split(":")[0])
     yield Fact("Learner", facts.learner)
     yield Fact("Iterations", f"{fit.mstop} ({_how(fit)})", str(fit.mstop), "Iterations")
-    yield Fact("Step", _step(fit))
-    yield Fact("Start", _start(fit), float(fit.start), "Start")
+    yield Fact("Step", words.step(fit))
+    yield Fact("Start", words.start(fit), float(fit.start), "Start")
     if facts.weighted:
         yield Fact("Weights", f"sum {number(facts.total_weight)}")
     if facts.has_offset:
@@ -61,56 +62,19 @@ def _left(fit: BoostResults) -> Iterator[Fact]:
     yield Fact("Date", facts.when)
 
 
-def _right(fit: BoostResults, gap: str) -> Iterator[Fact]:
+def _right(fit: BoostResults, words: Words) -> Iterator[Fact]:
     facts = fit.facts
-    r1 = "not defined" if np.isnan(fit.prsquared) else fraction(fit.prsquared)
-    yield Fact("Quantile (tau)", level(fit.tau))
+    yield from words.what(fit)
     yield Fact("No. observations", str(fit.nobs))
     yield Fact("Rows dropped (missing)", str(facts.n_dropped))
     if facts.weighted:
         yield Fact("Rows of weight 0", str(facts.n_zero_weight))
-    loss = number(fit.risk)
-    yield Fact("Check loss (weighted sum)" if facts.weighted else "Check loss (sum)", loss, fit.risk, "Check loss")
-    yield Fact("Pseudo R-squared (R1)", r1, r1, "R1")
-    yield Fact("Above the exact optimum", gap, gap, "Above optimum")
-
-
-def _status(fit: BoostResults) -> str:
-    return f"stalled at iteration {fit.mstop}" if fit.status == "stalled" else fit.status
+    yield from words.quality(fit)
 
 
 def _how(fit: BoostResults) -> str:
     kind, _, _ = fit.facts.how.partition(", ")
     return kind.replace("cross-validation", "CV")
-
-
-def _step(fit: BoostResults) -> str:
-    facts = fit.facts
-    if facts.step == "line":
-        return "exact line search"
-    unit = {"auto": "unit-free", "range": "half-range", "none": "raw"}.get(facts.step_scale, facts.step_scale)
-    rule = "" if facts.step == "fixed" else f" {facts.step}"
-    return f"{facts.nu:g}{rule}, {unit}"
-
-
-def _start(fit: BoostResults) -> str:
-    of = ", y-offset" if fit.facts.has_offset else " of y"
-    named = {"quantile": f"{level(fit.tau)}-quantile{of}", "median": f"median{of}"}
-    return named.get(fit.facts.init, f"{number(fit.start)} (given)")
-
-
-def _gap(fit: BoostResults) -> tuple[str, str]:
-    """Return the distance to the exact optimum, and what must be said of it."""
-    try:
-        gap = fit.optimality_gap
-    except NotDefinedError:
-        return "not known", "The distance to the exact optimum needs the rows, which the file does not hold."
-    if np.isnan(gap):
-        return "not defined", "The least check loss is 0 (the columns can fit every row): no relative distance to it."
-    far = gap >= 0.01 and fit.facts.how == "fixed"
-    return distance(
-        gap
-    ), "The distance to the exact optimum measures optimisation, not how well the fit predicts." if far else ""
 
 
 # -- coefficients
@@ -120,35 +84,54 @@ def _kind(fit: BoostResults) -> str:
     return "Columns" if fit.facts.learner == "componentwise" else "Terms"
 
 
+def _first_learner(fit: BoostResults) -> int:
+    """Return the position of the first learner that is not the intercept's."""
+    return int(getattr(fit.path, "intercept_learner", False))
+
+
 def _learners(fit: BoostResults) -> np.ndarray:
-    """Return for each block of columns whether its learner was chosen."""
-    path = fit.path
-    first = int(path.intercept_learner)
-    return (fit.selection_frequencies.fillna(0.0).to_numpy() > 0)[first:]
+    """Return for each learner but the intercept's whether it was chosen."""
+    return (fit.selection_frequencies.fillna(0.0).to_numpy() > 0)[_first_learner(fit) :]
 
 
 def _count_chosen(fit: BoostResults) -> int:
     return int(_learners(fit).sum())
 
 
-def _coefficients(fit: BoostResults) -> Table:
+def _shown(fit: BoostResults) -> tuple[np.ndarray, int]:
+    """Return the learners to show, the intercept's not counted, and how many chosen ones are left out."""
     chosen = _learners(fit)
-    importance = fit.importance.fillna(0.0).to_numpy()[int(fit.path.intercept_learner) :]
+    importance = fit.importance.fillna(0.0).to_numpy()[_first_learner(fit) :]
     shown = np.arange(len(chosen)) if len(chosen) <= SHOWN_IN_FULL else np.flatnonzero(chosen)
     kept = np.sort(shown[np.argsort(-importance[shown], kind="stable")[:MOST_SHOWN]])
-    columns = [0, *(1 + c for k in kept for c in range(fit.path.blocks[k], fit.path.blocks[k + 1]))]
+    return kept, len(shown) - len(kept)
+
+
+def _learner_table(fit: BoostResults) -> Table:
+    """Return the table of a fit without coefficients: its learners, the most important first."""
+    kept, hidden = _shown(fit)
+    order = kept[np.argsort(-fit.importance.fillna(0.0).to_numpy()[kept], kind="stable")]
+    rows = tuple(Row(fit.path.names[k], _learner_cells(fit, int(k))) for k in order)
+    return Table(("selected", "first in", "loss share"), (rows,), notes=tuple(_table_notes(fit, hidden)))
+
+
+def _coefficients(fit: BoostResults) -> Table:
+    kept, hidden = _shown(fit)
+    path: Any = fit.path
+    columns = [0, *(1 + c for k in kept for c in range(path.blocks[k], path.blocks[k + 1]))]
     text = dict(zip(columns, numbers(fit.params.to_numpy()[columns]), strict=True))
-    rows = [Row("Intercept", (text[0], *(_learner_cells(fit, 0) if fit.path.intercept_learner else ("", "", ""))))]
+    rows = [Row("Intercept", (text[0], *(_learner_cells(fit, 0) if path.intercept_learner else ("", "", ""))))]
     for k in kept:
         rows += _block_rows(fit, int(k), text)
-    notes = tuple(_table_notes(fit, len(shown) - len(kept)))
+    notes = tuple(_table_notes(fit, hidden))
     return Table(("coef", "selected", "first in", "loss share"), (tuple(rows),), notes=notes)
 
 
 def _block_rows(fit: BoostResults, k: int, text: dict[int, str]) -> list[Row]:
     """Return the rows of a learner: one for one column, else its numbers on a line of their own above its columns."""
-    columns = range(fit.path.blocks[k], fit.path.blocks[k + 1])
-    learner = k + int(fit.path.intercept_learner)
+    path: Any = fit.path
+    columns = range(path.blocks[k], path.blocks[k + 1])
+    learner = k + int(path.intercept_learner)
     cells = _learner_cells(fit, learner)
     if len(columns) == 1:
         return [Row(fit.facts.columns[columns[0]], (text[columns[0] + 1], *cells))]
@@ -180,28 +163,27 @@ def _table_notes(fit: BoostResults, hidden: int) -> Iterator[str]:
         yield f"Chosen 0 of {total} {kind}: no iteration was made, the fit is its start."
         return
     partly = total > SHOWN_IN_FULL and chosen < total
-    unshown = " Those never chosen have coefficient 0 and are not shown." if partly else ""
+    where = "params" if fit.has_coefficients else "importance"
+    nil = "have coefficient 0 and " if fit.has_coefficients else ""
+    unshown = f" Those never chosen {nil}are not shown." if partly else ""
     if hidden:
-        unshown += f" {hidden} more with smaller loss shares are in fit.params."
+        unshown += f" {hidden} more with smaller loss shares are in fit.{where}."
     yield f"Chosen {chosen} of {total} {kind}.{unshown}"
     yield (
         f"selected: share of the {fit.mstop} iterations; first in: iteration of first choice; "
-        "loss share: share of the fall in check loss since the start."
+        f"loss share: share of the fall in {fit.loss_name} since the start."
         + (" A negative share: the steps raised the loss on balance." if (fit.importance < 0).any() else "")
     )
 
 
-def _notes(fit: BoostResults, about_gap: str) -> Iterator[str]:
-    if fit.mstop:
-        yield "Coefficients of a boosted fit depend on its stop and carry no standard errors."
+def _notes(fit: BoostResults, words: Words) -> Iterator[str]:
+    if fit.mstop and fit.has_coefficients:
+        yield words.coefficients
     if fit.facts.how != "fixed":
         yield from _choice(fit)
     if not fit.facts.intercept:
         yield "The formula has no intercept: the constant is the start, and stays."
-    if about_gap:
-        yield about_gap
-    if np.isnan(fit.prsquared):
-        yield "R1 is not defined: a constant fits every row exactly."
+    yield from words.notes(fit)
 
 
 def _choice(fit: BoostResults) -> Iterator[str]:
@@ -227,28 +209,40 @@ def describe(fit: BoostResults) -> str:
     >>> print(describe(fit).split("\n")[0])
     Quantile Boost Regression
     """
-    values = fit.params.to_numpy()
-    at = [0, *(1 + np.flatnonzero(values[1:]))]
-    shown = at[:MOST_PRINTED]
-    raw = fit.facts.gamma is None or fit.facts.step_scale == "none"
-    size = "" if raw else f" (first step {number(fit.facts.gamma or 0.0)} in units of y)"
-    start = _start(fit)
+    words = WORDS[fit.facts.family]
+    start = words.start(fit)
+    if not start.endswith("(given)") and start != number(fit.start):
+        start = f"{number(fit.start)} ({start})"
     lines = [
         fit.title,
         "",
         "Call:",
         *wrap(fit.facts.call, WIDTH, 4),
         "",
-        f"Loss function: check loss, tau = {fit.tau:g}",
+        f"Loss function: {words.loss_function(fit)}",
         f"Number of boosting iterations: mstop = {fit.mstop}" + ("" if fit.facts.how == "fixed" else f" ({_how(fit)})"),
-        f"Step size: {_step(fit)}{size}",
-        f"Start: {start if start.endswith('(given)') else f'{number(fit.start)} ({start})'}",
+        f"Step size: {words.step(fit)}{words.step_length(fit)}",
+        f"Start: {start}",
     ]
     if fit.status != "complete":
-        lines.append(f"Status: {_status(fit)}")
+        lines.append(f"Status: {fit.status}")
     chosen = f"{_count_chosen(fit)} of {len(_learners(fit))} {_kind(fit).lower()} chosen"
-    lines += ["", f"Coefficients (start included; {chosen}):"]
+    return "\n".join([*lines, "", *(_printed_coefficients if fit.has_coefficients else _printed_shares)(fit, chosen)])
+
+
+def _printed_coefficients(fit: BoostResults, chosen: str) -> list[str]:
+    values = fit.params.to_numpy()
+    at = [0, *(1 + np.flatnonzero(values[1:]))]
+    shown = at[:MOST_PRINTED]
+    lines = [f"Coefficients (start included; {chosen}):"]
     lines += named_vector([fit.params.index[k] for k in shown], numbers(values[shown]))
     if len(at) > len(shown):
         lines.append(f"... and {len(at) - len(shown)} more: fit.params")
-    return "\n".join(lines)
+    return lines
+
+
+def _printed_shares(fit: BoostResults, chosen: str) -> list[str]:
+    largest = fit.importance.sort_values(ascending=False, kind="stable").dropna()
+    shown = largest[largest != 0.0].iloc[:MOST_PRINTED]
+    lines = [f"Share of each learner in the fall of the {fit.loss_name} ({chosen}):"]
+    return lines + named_vector(list(shown.index), [share(value) for value in shown])

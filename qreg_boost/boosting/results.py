@@ -9,20 +9,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import ConvergenceWarning, InputError, check_count, warn
+from qreg_boost.base.checks import ConvergenceWarning, InputError, NotDefinedError, check_count, warn
 from qreg_boost.base.results import FitResults
 from qreg_boost.boosting import tables
 from qreg_boost.boosting.facts import BoostFacts
-from qreg_boost.boosting.path import BoostPath, stalled
+from qreg_boost.boosting.linear_path import LinearPath
+from qreg_boost.boosting.path import BoostPath, stalled, vanished
 from qreg_boost.boosting.stopping import CV, CVResult
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from qreg_boost.base.summary import Summary
-    from qreg_boost.quantreg.solution import Solution
 
 
 class BoostResults(FitResults):
-    """A fitted quantile boosting model; made by ``fit``, never changed afterwards.
+    """A fitted boosted model; made by ``fit``, never changed afterwards. Each family adds what its loss means.
 
     Parameters
     ----------
@@ -31,15 +33,16 @@ class BoostResults(FitResults):
         May be longer than `mstop`; fits cut from it share it.
     mstop : int
         Iteration that this fit stands at.
-    model : QBR or None
+    model : BoostModel or None
         The model, which holds the rows; None for a fit loaded from a file without data.
     chosen : CVResult, optional
         The cross-validation that chose `mstop`.
     shared : dict, optional
-        Values that all fits of one model share: the exact optimum, and the encoder of new data.
+        Values that all fits of one model share: the encoder of new data, and what was computed when first asked.
     """
 
-    title = "Quantile Boost Regression"
+    title = "Boosting"
+    loss_name = "loss"
 
     def __init__(
         self,
@@ -57,13 +60,25 @@ class BoostResults(FitResults):
         self._model = model
         self._known = {} if shared is None else shared
         if path.status == stalled(path.length) and mstop == path.length:
-            warn(_stall(facts, path), ConvergenceWarning)
+            warn(
+                f"The run {path.status}, with a {self.loss_name} of {path.risks[-1]:.6g}: {self._why_stalled()}",
+                ConvergenceWarning,
+            )
+        if path.status == vanished(path.length) and mstop == path.length:
+            warn(
+                f"After iteration {path.length} {path.status.partition(' at ')[0]} in every row: no further step can "
+                f"change the fit. The {self.loss_name} is {path.risks[-1]:.6g}.",
+                ConvergenceWarning,
+            )
+
+    def _why_stalled(self) -> str:
+        return 'no step along the chosen learner lowers it. step="fixed" goes on from there.'
 
     # -- what it is
 
     @property
     def start(self) -> float:
-        """The constant that the fit started from, in units of y."""
+        """The constant that the fit started from, in units of the fit."""
         return self.path.start
 
     @property
@@ -73,12 +88,26 @@ class BoostResults(FitResults):
 
     # -- coefficients and path
 
+    @property
+    def has_coefficients(self) -> bool:
+        """Whether the fit is linear in its columns."""
+        return type(self.path) is LinearPath
+
+    @property
+    def _linear(self) -> LinearPath:
+        if not isinstance(self.path, LinearPath) or not self.has_coefficients:
+            raise NotDefinedError(
+                f"A fit with the learner {self.facts.learner!r} is not linear in its columns and has no coefficients. "
+                "What moves it is in `importance` and `selection_frequencies`, and plot_effect(term) draws it."
+            )
+        return self.path
+
     @cached_property
     def params(self) -> pd.Series:
         """Coefficients on the data's own scale, the intercept first; columns never selected have 0."""
-        slopes = self.path.slopes_at(self.mstop)
-        values = np.concatenate(([self.path.intercept_at(self.mstop)], slopes))
-        return pd.Series(values, index=self._labels, name=f"tau={self.tau:g}")
+        slopes = self._linear.slopes_at(self.mstop)
+        values = np.concatenate(([self._linear.intercept_at(self.mstop)], slopes))
+        return pd.Series(values, index=self._labels, name="coef" if self.tau is None else f"tau={self.tau:g}")
 
     @property
     def _labels(self) -> pd.Index:
@@ -86,7 +115,7 @@ class BoostResults(FitResults):
 
     def coef_path(self) -> pd.DataFrame:
         """Return the coefficients after 0..mstop iterations (rows), on the data's own scale."""
-        table = self.path.coefficients(self.mstop)
+        table = self._linear.coefficients(self.mstop)
         return pd.DataFrame(table, index=self._iterations, columns=self._labels)
 
     @property
@@ -95,12 +124,12 @@ class BoostResults(FitResults):
 
     @cached_property
     def risk_path(self) -> pd.Series:
-        """Weighted sum of check losses after 0..mstop iterations, in units of y."""
+        """Weighted sum of losses after 0..mstop iterations."""
         return pd.Series(self.path.risks[: self.mstop + 1], index=self._iterations, name="risk")
 
     @property
     def risk(self) -> float:
-        """Weighted sum of check losses of this fit, in units of y."""
+        """Weighted sum of losses of this fit."""
         return float(self.path.risks[self.mstop])
 
     @cached_property
@@ -114,63 +143,32 @@ class BoostResults(FitResults):
 
     @cached_property
     def selection_frequencies(self) -> pd.Series:
-        """Share of the iterations in which each learner was chosen; missing at iteration 0."""
-        counts = np.bincount(self.path.selected[: self.mstop], minlength=len(self.path.names))
+        """Share of the iterations in which each learner was used; missing at iteration 0."""
+        iteration, learner, _ = self.path.shares(self.mstop)
+        used = np.unique(np.column_stack((iteration, learner)), axis=0)[:, 1]
+        counts = np.bincount(used.astype(np.intp), minlength=len(self.path.names))
         return self._by_learner(counts / self.mstop if self.mstop else np.nan, "selection_frequency")
 
     @cached_property
     def first_selected(self) -> pd.Series:
-        """Iteration in which each learner was first chosen; missing for those never chosen."""
+        """Iteration in which each learner was first used; missing for those never used."""
         first = np.full(len(self.path.names), np.nan)
-        learners, at = np.unique(self.path.selected[: self.mstop], return_index=True)
-        first[learners] = at + 1
+        iteration, learner, _ = self.path.shares(self.mstop)
+        np.fmin.at(first, learner, iteration + 1.0)
         return self._by_learner(first, "first_selected")
 
     @cached_property
     def importance(self) -> pd.Series:
-        """Share of each learner in the reduction of the check loss since the start; missing if there is none."""
+        """Share of each learner in the reduction of the loss since the start; missing if there is none."""
         gains = -np.diff(self.path.risks[: self.mstop + 1])
-        by_learner = np.bincount(self.path.selected[: self.mstop], weights=gains, minlength=len(self.path.names))
+        iteration, learner, part = self.path.shares(self.mstop)
+        by_learner = np.bincount(learner, weights=gains[iteration] * part, minlength=len(self.path.names))
         total = float(by_learner.sum())
         return self._by_learner(by_learner / total if total > 0 else np.nan, "importance")
 
-    # -- how good it is
-
-    @property
-    def prsquared(self) -> float:
-        """R1 = 1 - V/V0 (Koenker and Machado 1999), V0 the loss of the best constant; missing if that is nil."""
-        return 1.0 - self.risk / self.facts.null_loss if self.facts.null_loss > 0 else np.nan
-
-    @property
-    def optimum(self) -> Solution:
-        """The exact minimiser of the check loss over an intercept and all columns; solved once, when asked."""
-        if "optimum" not in self._known:
-            from qreg_boost.quantreg.interior_point import interior_point
-
-            model = self.model
-            # about their centres, as the learners see them: else a column far from 0 looks like the intercept's
-            X = np.column_stack((np.ones(len(model.target)), model.design.X - self.path.centre))
-            centred = interior_point(X, model.target, self.tau, model.design.weights)
-            coef = centred.coef.copy()
-            coef[0] -= np.nansum(coef[1:] * self.path.centre)
-            self._known["optimum"] = replace(centred, coef=coef)
-            self._known["least"] = centred.objective
-        return self._known["optimum"]
-
-    @property
-    def optimality_gap(self) -> float:
-        """(risk - opt) / opt, opt the least check loss over an intercept and all columns; missing where opt is nil.
-
-        It measures optimisation, not quality: a fit stopped by cross-validation should have one.
-        """
-        if "least" not in self._known:
-            self.optimum  # noqa: B018
-        least = self._known["least"]
-        return (self.risk - least) / least if least > 0 else np.nan
-
     # -- other iterations
 
-    def at(self, m: int) -> BoostResults:
+    def at(self, m: int) -> Self:
         """Return the fit at iteration m of this path; this fit stays as it is."""
         m = check_count(m, "m", 0, " It is an iteration of the path.")
         if m > self.path.length:
@@ -180,7 +178,7 @@ class BoostResults(FitResults):
             )
         return self._on(self.path, m, "fixed")
 
-    def extend(self, m: int) -> BoostResults:
+    def extend(self, m: int) -> Self:
         """Return the fit continued to iteration m in all, without refitting; this fit stays as it is."""
         m = check_count(m, "m", 0)
         if m < self.mstop:
@@ -188,8 +186,8 @@ class BoostResults(FitResults):
         path = self.model.continued(self.path, m)
         return self._on(path, min(m, path.length), "fixed")
 
-    def _on(self, path: BoostPath, m: int, how: str) -> BoostResults:
-        return BoostResults(replace(self.facts, how=how), path, m, self._model, None, self._known)
+    def _on(self, path: BoostPath, m: int, how: str) -> Self:
+        return type(self)(replace(self.facts, how=how), path, m, self._model, None, self._known)
 
     def cv(
         self,
@@ -251,31 +249,34 @@ class BoostResults(FitResults):
 
     def _values(self, X: np.ndarray, offset: np.ndarray | None) -> np.ndarray:
         fit = self.path.fit_at(self.mstop, X)
-        if X.shape[1]:
+        if X.shape[1] and not self.path.handles_missing():
             fit[np.isnan(X).any(axis=1)] = np.nan
         return fit if offset is None else fit + offset
 
     # -- saving
 
     def state(self, data: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return what a saved file holds, the least check loss among it; with `data`, the rows too."""
+        """Return what a saved file holds; with `data`, the rows too."""
         encoder_meta, encoder_arrays = self.encoder.state()
-        if self._model is not None and "least" not in self._known:
-            self.optimum  # noqa: B018
+        path_meta, path_arrays = self.path.state()
         meta: dict[str, Any] = {
             "facts": self.facts.state(),
             "mstop": self.mstop,
-            "least": self._known.get("least"),
+            "known": self._known_without_rows(),
             "encoder": encoder_meta,
-            "path": self.path.state()[0],
+            "path": path_meta,
         }
-        arrays = {f"path.{name}": array for name, array in self.path.state()[1].items()}
+        arrays = {f"path.{name}": array for name, array in path_arrays.items()}
         arrays |= {f"encoder.{name}": array for name, array in encoder_arrays.items()}
         if data:
             model_meta, model_arrays = self.model.state()
             meta["model"] = model_meta
             arrays |= {f"model.{name}": array for name, array in model_arrays.items()}
         return meta, arrays
+
+    def _known_without_rows(self) -> dict[str, Any]:
+        """Return what a file should know that could not be computed again without the rows."""
+        return {}
 
     # -- tables
 
@@ -289,6 +290,10 @@ class BoostResults(FitResults):
     def glance(self) -> pd.DataFrame:
         """Return one row of facts about the fit."""
         return tables.glance(self)
+
+    def quality(self) -> dict[str, float]:
+        """Return what a family measures of a fit, by name: the last columns of `glance`."""
+        return {}
 
     def augment(self, data: pd.DataFrame | None = None) -> pd.DataFrame:
         """Return the training rows with ``.fitted`` and ``.resid``; or `data` (``.resid`` if it has the response)."""
@@ -330,10 +335,3 @@ class BoostResults(FitResults):
         from qreg_boost.r.compare import compare
 
         return compare(self)
-
-
-def _stall(facts: BoostFacts, path: BoostPath) -> str:
-    reached = f"The run {path.status}, with a check loss of {path.risks[-1]:.6g}: "
-    if facts.step == "line":
-        return reached + 'no step along the chosen learner lowers it. step="fixed" goes on from there.'
-    return reached + "the response does not vary, so a step in units of its spread has length 0. Use step_scale=None."

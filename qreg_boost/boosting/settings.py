@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,24 +30,48 @@ MOST = 100_000_000
 
 
 @dataclass(frozen=True)
-class Settings:
-    """The options of a boosted fit, checked; see `qreg_boost.qbr`."""
+class BoostSettings:
+    """The options that every boosted fit has, checked; a family adds its own."""
 
-    tau: float = 0.5
     learner: Any = "linear"
     mstop: int | CV = 100
     nu: float = 0.1
+    step: str = "fixed"
+    progress: bool = True
+
+    steps: ClassVar[tuple[str, ...]] = ("fixed", "line")
+    """The step rules of the family."""
+
+    def __post_init__(self) -> None:
+        self._put("mstop", _check_mstop(self.mstop))
+        self._put("nu", check_positive(self.nu, "nu", advice=" It is the length of a step; 0.1 is usual."))
+        check_choice(self.step, "step", self.steps)
+        self._put("learner", check_learner(self.learner))
+        check_bool(self.progress, "progress")
+
+    def _put(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Return the names of the options."""
+        return tuple(field.name for field in fields(cls))
+
+
+@dataclass(frozen=True)
+class QBRSettings(BoostSettings):
+    """The options of Quantile Boost Regression; see `qreg_boost.qbr`."""
+
+    tau: float = 0.5
     step: str = "auto"
     init: str | float = "quantile"
     step_scale: str | None = "auto"
-    progress: bool = True
+
+    steps: ClassVar[tuple[str, ...]] = ("auto", *STEPS)
 
     def __post_init__(self) -> None:
-        put = object.__setattr__
-        put(self, "tau", check_tau(self.tau))
-        put(self, "mstop", _check_mstop(self.mstop))
-        put(self, "nu", check_positive(self.nu, "nu", advice=" It is the length of a step; 0.1 is usual."))
-        check_choice(self.step, "step", ("auto", *STEPS))
+        self._put("tau", check_tau(self.tau))
+        super().__post_init__()
         if self.step_scale not in (None, "auto", "range"):
             hint = nearest(str(self.step_scale), ("auto", "range"))
             raise InputError(f"`step_scale` must be 'auto', 'range' or None; got {self.step_scale!r}.{hint}")
@@ -59,9 +83,10 @@ class Settings:
             )
         if self.step == "auto":
             # raw steps and those of the paper are there to repeat others, who keep them fixed
-            put(self, "step", "adaptive" if self.step_scale == "auto" else "fixed")
-        put(self, "learner", _check_learner(self.learner, self.step_scale))
-        check_bool(self.progress, "progress")
+            self._put("step", "adaptive" if self.step_scale == "auto" else "fixed")
+        if self.learner == LEARNERS["componentwise"] and self.step_scale is None:
+            # raw steps are there to repeat mboost, whose columns are centred at the plain mean
+            self._put("learner", Componentwise(center="rows"))
 
     def start(self, y: np.ndarray, weights: np.ndarray | None) -> float:
         """Return the constant that a fit to y (n,) starts from, in units of y."""
@@ -85,26 +110,26 @@ def _check_mstop(mstop: Any) -> int | CV:
     return count
 
 
-def _check_learner(learner: Any, step_scale: str | None) -> Learner:
+def check_learner(learner: Any) -> Learner:
+    """Return the learner of a name, or the instance given."""
+    allowed = ", ".join(map(repr, LEARNERS))
     if isinstance(learner, str):
         if learner not in LEARNERS:
-            allowed = ", ".join(map(repr, LEARNERS))
             raise InputError(f"`learner` must be one of {allowed}; got {learner!r}.{nearest(learner, LEARNERS)}")
-        # raw steps are there to repeat mboost, whose columns are centred at the plain mean
-        return Componentwise(center="rows") if learner == "componentwise" and step_scale is None else LEARNERS[learner]
+        return LEARNERS[learner]
     if not hasattr(learner, "prepare") or isinstance(learner, type):
-        allowed = ", ".join(map(repr, LEARNERS))
         raise InputError(f"`learner` must be one of {allowed}, or an instance of a learner; got {learner!r}.")
     return learner
 
 
-def describe_call(head: str, tau: Any, options: Mapping[str, Any]) -> str:
+def describe_call(head: str, options: Mapping[str, Any], kind: type[BoostSettings]) -> str:
     """Return the call as a user would write it, options at their defaults left out."""
-    level = list(tau) if isinstance(tau, (list, tuple, np.ndarray)) else tau
-    given = [f"tau={level!r}"]
-    for name, default in (
-        (field.name, field.default) for field in fields(Settings) if field.name not in ("tau", "progress")
-    ):
+    defaults = {field.name: field.default for field in fields(kind) if field.name != "progress"}
+    given = []
+    if "tau" in defaults:
+        tau = options.get("tau", defaults.pop("tau"))
+        given.append(f"tau={list(tau) if isinstance(tau, (list, tuple, np.ndarray)) else tau!r}")
+    for name, default in defaults.items():
         value = options.get(name, default)
         if not (isinstance(value, type(default)) and value == default):
             given.append(f"{name}={value!r}")

@@ -15,10 +15,11 @@ from numba import njit
 from qreg_boost.base.views import read_only
 from qreg_boost.boosting.choosing import choose, compiled_basis, fit_slopes
 from qreg_boost.boosting.learners.base import Memory
-from qreg_boost.boosting.learners.linear import LinearBlocks
+from qreg_boost.boosting.learners.blocks import LinearBlocks
+from qreg_boost.boosting.linear_path import LinearPath
 from qreg_boost.boosting.loop import Task, Ticker
 from qreg_boost.boosting.losses import CheckLoss
-from qreg_boost.boosting.path import BoostPath, stalled
+from qreg_boost.boosting.path import stalled
 from qreg_boost.boosting.sleep import N_AWAKE, SLEEPING, SMALL, all_awake, is_over, note, settle, wake
 from qreg_boost.boosting.stepping import adaptive_step, compiled_step, line_step, note_risk, put_on_fit
 from qreg_boost.boosting.steps import ADAPTIVE, LINE
@@ -73,7 +74,7 @@ class Record(NamedTuple):
 
 def boost_check(
     task: Task, count: int, fit: np.ndarray | None = None, memory: Memory | None = None, tick: Ticker | None = None
-) -> BoostPath:
+) -> LinearPath:
     """Return the path of `count` iterations for a `CheckLoss` and `LinearBlocks`; see `loop.boost`."""
     blocks, loss = task.learner, task.loss
     assert isinstance(blocks, LinearBlocks) and isinstance(loss, CheckLoss)
@@ -106,7 +107,7 @@ def boost_check(
         if tick is not None:
             tick(ran)
     selected, levels, slopes, risks = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return BoostPath(
+    return LinearPath(
         names=blocks.names,
         blocks=blocks.blocks,
         centre=blocks.centre,

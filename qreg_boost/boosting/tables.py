@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 def tidy(fit: BoostResults) -> pd.DataFrame:
     """Return one row per coefficient; see `BoostResults.tidy`."""
+    if not fit.has_coefficients:
+        shares = (fit.selection_frequencies, fit.first_selected, fit.importance)
+        return pd.DataFrame({"term": list(fit.path.names), **{one.name: one.to_numpy() for one in shares}})
     owner = learner_of_coefficient(fit)
     table = pd.DataFrame({"term": fit.params.index, "estimate": fit.params.to_numpy()})
     for values in (fit.selection_frequencies, fit.first_selected, fit.importance):
@@ -23,25 +26,29 @@ def tidy(fit: BoostResults) -> pd.DataFrame:
 
 def learner_of_coefficient(fit: BoostResults) -> np.ndarray:
     """Return for each coefficient the position of the learner that moves it, -1 where that is every learner."""
-    if fit.path.intercept_learner:
+    path: Any = fit.path
+    if path.intercept_learner:
         return np.arange(len(fit.params))
-    return np.concatenate(([-1], np.repeat(np.arange(len(fit.path.blocks) - 1), np.diff(fit.path.blocks))))
+    return np.concatenate(([-1], np.repeat(np.arange(len(path.blocks) - 1), np.diff(path.blocks))))
 
 
 def glance(fit: BoostResults) -> pd.DataFrame:
     """Return one row of facts about the fit."""
+    if fit.has_coefficients:
+        chosen = int((fit.path.slopes_at(fit.mstop) != 0).sum())  # type: ignore[attr-defined]
+    else:
+        chosen = int((fit.selection_frequencies > 0).sum())
     return pd.DataFrame(
         {
-            "tau": [fit.tau],
+            **({} if fit.tau is None else {"tau": [fit.tau]}),
             "nobs": [fit.nobs],
             "n_dropped": [fit.facts.n_dropped],
             "mstop": [fit.mstop],
-            "n_selected": [int((fit.path.slopes_at(fit.mstop) != 0).sum())],
+            "n_selected": [chosen],
             "start": [fit.start],
             "risk": [fit.risk],
             "null_risk": [fit.facts.null_loss],
-            "prsquared": [fit.prsquared],
-            "optimality_gap": [fit.optimality_gap],
+            **{name: [value] for name, value in fit.quality().items()},
         }
     )
 

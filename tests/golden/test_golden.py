@@ -43,7 +43,7 @@ def engel_with_gaps() -> pd.DataFrame:
     return data
 
 
-def engel_chosen_by_cv() -> qb.BoostResults:
+def engel_chosen_by_cv() -> qb.QBRResults:
     stop = qb.CV(k=5, max=200, rule="1se", progress=False)
     formula = "foodexp ~ income + noise"
     return qb.qbr(formula, engel_with_gaps(), tau=0.75, mstop=stop, weights="weight", offset="rent")

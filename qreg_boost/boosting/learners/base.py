@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from qreg_boost.boosting.loop import Task
     from qreg_boost.boosting.path import BoostPath
 
 TIE = 1e-10
@@ -24,27 +25,17 @@ NIL = 1e-22
 
 @dataclass(frozen=True)
 class Update:
-    """One least-squares fit to the negative gradient.
+    """One fit to the negative gradient; each kind of learner adds what its path keeps.
 
     Attributes
     ----------
     learner : int
         Position of the learner chosen.
-    level : float
-        What is added to every row.
-    slopes : ndarray (k,)
-        Slopes on the learner's k columns, each measured from its centre.
-    gradient : ndarray (k,)
-        X'Wu of the learner's columns about their centres; its product with slopes tells whether they point the same
-        way.
     fitted : ndarray (n,)
-        Values on the training rows, in units of the negative gradient.
+        Values on the training rows, in units of the negative gradient, or of the fit for learners that refit theirs.
     """
 
     learner: int
-    level: float
-    slopes: np.ndarray
-    gradient: np.ndarray
     fitted: np.ndarray
 
 
@@ -106,12 +97,15 @@ class Predictors:
     all_rows: np.ndarray | None = None
 
 
+class Fitter(Protocol):
+    """What fits learners to a negative gradient."""
+
+    def update(self, u: np.ndarray) -> Any:
+        """Return the weighted least-squares fit to u (n,) of the best learner."""
+
+
 class PreparedLearner(Protocol):
     """A learner that knows the training rows and weights."""
-
-    @property
-    def X(self) -> np.ndarray:
-        """Predictors (n, p) of the rows with weight above 0."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -121,22 +115,35 @@ class PreparedLearner(Protocol):
     def usable(self) -> bool:
         """Whether any learner can move the fit."""
 
-    def update(self, u: np.ndarray) -> Update:
+    @property
+    def in_units_of_fit(self) -> bool:
+        """Whether updates are in units of the fit (those that refit their values) or of the negative gradient."""
+
+    def update(self, u: np.ndarray) -> Any:
         """Return the weighted least-squares fit to u (n,) of the best learner."""
+
+    def refit(self, update: Any, task: Task, f: np.ndarray) -> Any:
+        """Return the update with values of its own for the residuals at fit f (n,); most learners have none."""
+
+    def reweighted(self, weights: np.ndarray) -> Fitter:
+        """Return the learner for other weights (n,), all above 0, of the same rows."""
 
     def memory(self) -> Memory:
         """Return the memory of a run that has not begun."""
 
-    def turned(self, update: Update, memory: Memory) -> bool:
+    def turned(self, update: Any, memory: Memory) -> bool:
         """Return whether the update points against the last one of its learner."""
 
-    def remember(self, update: Update, memory: Memory) -> None:
+    def remember(self, update: Any, memory: Memory) -> None:
         """Note where the update points."""
+
+    def fit_at(self, path: Any, m: int) -> np.ndarray:
+        """Return the fit (n,) of a path after m iterations on the training rows."""
 
     def path(
         self,
         start: float,
-        updates: Sequence[Update],
+        updates: Sequence[Any],
         gammas: Sequence[float],
         risks: Sequence[float],
         status: str,

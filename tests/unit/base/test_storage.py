@@ -160,7 +160,7 @@ ONE = ("fits", 0, "meta")
     [
         (("fits",), KeyError), (("fits",), 3), (("taus",), KeyError), ((*ONE, "facts"), []), ((*ONE, "facts", "tau"), KeyError),
         ((*ONE, "path", "names"), KeyError), ((*ONE, "path"), None), ((*ONE, "mstop"), "many"), ((*ONE, "encoder"), {}),
-        ((*ONE, "facts", "terms"), "x"), ((*ONE, "facts", "news"), 1), ((*ONE, "model", "tau"), 20), ((*ONE, "model", "options"), {"nu": -1}),
+        ((*ONE, "facts", "terms"), "x"), ((*ONE, "facts", "news"), 1), ((*ONE, "model", "options"), {"tau": 20}), ((*ONE, "model", "options"), {"nu": -1}),
     ],
 )  # fmt: skip
 def test_content_that_does_not_fit_together(saved, where, value, tmp_path) -> None:

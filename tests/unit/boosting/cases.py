@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from qreg_boost.boosting.linear_path import LinearPath
 from qreg_boost.boosting.loop import boost
 from qreg_boost.boosting.model import QBR
-from qreg_boost.boosting.path import BoostPath
 from qreg_boost.boosting.signflip import boost_check
 
 LOOPS = {"general": boost, "sign-flip": boost_check}
@@ -39,12 +39,12 @@ def frame(n: int, seed: int = 0) -> pd.DataFrame:
     return pd.DataFrame({"y": y + 0.7 * level, "x1": X[:, 0], "x2": X[:, 1], "g": np.array(list("abcd"))[level]})
 
 
-def paths(model: QBR, stop: int) -> tuple[BoostPath, BoostPath]:
+def paths(model: QBR, stop: int) -> tuple[LinearPath, LinearPath]:
     """Return what the general and the sign-flip loop make of one model."""
     return boost(model.task(model.weights), stop), boost_check(model.task(model.weights), stop)
 
 
-def assert_same_path(one: BoostPath, other: BoostPath, tolerance: float = 1e-10) -> None:
+def assert_same_path(one: LinearPath, other: LinearPath, tolerance: float = 1e-10) -> None:
     """Assert equal selections, and risks and coefficients equal to `tolerance`.
 
     Risks are compared one by one; level and slopes relative to the largest of their kind, and to how far the level

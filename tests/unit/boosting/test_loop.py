@@ -74,6 +74,14 @@ class Squared:
     def risk(self, y, f, weights) -> float:
         return float(0.5 * weights @ (y - f) ** 2)
 
+    vanishing = 0.0
+
+    def curvature(self, y, f) -> None:
+        return None
+
+    def constant(self, y, weights) -> float:
+        return float(np.average(y, weights=weights))
+
     def negative_gradient(self, y, f):
         return y - f
 

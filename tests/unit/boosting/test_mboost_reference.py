@@ -82,9 +82,7 @@ def test_weights(sim8, learner: str, how: str) -> None:
         data, weights = sim8.assign(w=w), "w"
     if how == "repeated rows":
         if learner == "componentwise":
-            pytest.skip(
-                "glmboost centres at the mean of all rows, weight 0 included: not equal to repeated rows"
-            )
+            pytest.skip("glmboost centres at the mean of all rows, weight 0 included: not equal to repeated rows")
         data, weights = sim8.loc[np.repeat(sim8.index, w)], None
     fit = qb.qbr(SIM8, data, stored["tau"], learner=learner, mstop=stored["mstop"], weights=weights, **RAW)
     assert fit.start == pytest.approx(theirs["offset"], rel=1e-14)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from qreg_boost.boosting.learners import LEARNERS
+from qreg_boost.boosting.linear_path import LinearPath
 from qreg_boost.boosting.losses import CheckLoss
 from qreg_boost.boosting.model import QBR
-from qreg_boost.boosting.path import BoostPath, stalled
+from qreg_boost.boosting.path import stalled
 from qreg_boost.boosting.signflip import boost_check
 from tests.unit.boosting.cases import frame, paths
 
@@ -26,11 +27,11 @@ def model(request) -> QBR:
 
 
 @pytest.fixture
-def path(model: QBR) -> BoostPath:
+def path(model: QBR) -> LinearPath:
     return paths(model, M)[1]
 
 
-def test_coefficients_are_those_at_each_iteration(path: BoostPath) -> None:
+def test_coefficients_are_those_at_each_iteration(path: LinearPath) -> None:
     table = path.coefficients(M)
     assert table.shape == (M + 1, 1 + len(path.centre))
     assert table[0].tolist() == [path.start] + [0.0] * len(path.centre)
@@ -38,7 +39,7 @@ def test_coefficients_are_those_at_each_iteration(path: BoostPath) -> None:
         np.testing.assert_allclose(table[m], [path.intercept_at(m), *path.slopes_at(m)], rtol=1e-12, atol=1e-14)
 
 
-def test_fit_is_coefficients_times_columns(model: QBR, path: BoostPath) -> None:
+def test_fit_is_coefficients_times_columns(model: QBR, path: LinearPath) -> None:
     X = model.design.X
     for m in (0, 1, 17, M):
         fit = path.intercept_at(m) + X @ path.slopes_at(m)
@@ -46,7 +47,7 @@ def test_fit_is_coefficients_times_columns(model: QBR, path: BoostPath) -> None:
         assert path.risks[m] == pytest.approx(CheckLoss(0.3).risk(model.target, fit, model.weights), rel=1e-12)
 
 
-def test_only_the_selected_block_moves(path: BoostPath) -> None:
+def test_only_the_selected_block_moves(path: LinearPath) -> None:
     steps = np.diff(path.coefficients(M), axis=0)[:, 1:]
     for m, learner in enumerate(path.selected):
         block = learner - path.intercept_learner
@@ -56,7 +57,7 @@ def test_only_the_selected_block_moves(path: BoostPath) -> None:
         assert (steps[m, ~mine] == 0).all()
 
 
-def test_loss_along_other_rows_is_that_of_each_fit(model: QBR, path: BoostPath) -> None:
+def test_loss_along_other_rows_is_that_of_each_fit(model: QBR, path: LinearPath) -> None:
     rng = np.random.default_rng(0)
     rows = rng.integers(0, 90, 40)
     X, y, w = model.design.X[rows], rng.normal(size=40), rng.uniform(0.5, 2, 40)
@@ -66,7 +67,7 @@ def test_loss_along_other_rows_is_that_of_each_fit(model: QBR, path: BoostPath) 
 
 
 @pytest.mark.parametrize("first", [0, 1, 25])
-def test_a_path_continued_is_the_longer_path(model: QBR, path: BoostPath, first: int) -> None:
+def test_a_path_continued_is_the_longer_path(model: QBR, path: LinearPath, first: int) -> None:
     task = model.task(model.weights)
     head = boost_check(task, first)
     before = [array.copy() for array in (head.memory.chosen, head.memory.turns, head.memory.last)]
@@ -81,15 +82,15 @@ def test_a_path_continued_is_the_longer_path(model: QBR, path: BoostPath, first:
         np.testing.assert_allclose(getattr(whole.memory, name), getattr(path.memory, name), rtol=1e-10, atol=1e-12)
 
 
-def test_a_tail_that_stalls_is_counted_from_the_start(path: BoostPath) -> None:
+def test_a_tail_that_stalls_is_counted_from_the_start(path: LinearPath) -> None:
     tail = replace(path, status=stalled(M))
     assert path.followed_by(tail).status == stalled(2 * M)
     assert path.followed_by(replace(path, status="complete")).status == "complete"
 
 
-def test_state_holds_everything_and_little(path: BoostPath) -> None:
+def test_state_holds_everything_and_little(path: LinearPath) -> None:
     meta, arrays = path.state()
-    again = BoostPath.from_state(meta, arrays)
+    again = LinearPath.from_state(meta, arrays)
     assert arrays["selected"].dtype == np.uint8
     for name in ("names", "intercept_learner", "start", "status"):
         assert getattr(again, name) == getattr(path, name)

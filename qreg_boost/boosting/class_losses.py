@@ -1,0 +1,225 @@
+"""Losses of classification and of means: smoothed score (QBC), binomial, exponential, squared.
+
+Conventions as in `losses`; for two classes y (n,) is 1 for the event and 0 for the other class, and the event is
+predicted where the fit f is at least 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import expit, ndtr
+
+from qreg_boost.boosting.losses import LineStep
+
+FARTHEST = 2.0**60
+"""No line search goes beyond this many times its first trial step."""
+HALF_LOG_2PI = 0.5 * np.log(2.0 * np.pi)
+
+
+class SmoothLoss:
+    """What losses with a derivative have in common: a line search by bracketing, and weights left alone."""
+
+    @property
+    def vanishing(self) -> float:
+        """Nil: the gradient of a convex loss is 0 at its minimum only."""
+        return 0.0
+
+    def risk(self, y: np.ndarray, f: np.ndarray, weights: np.ndarray) -> float:
+        """Return the weighted sum of losses."""
+        raise NotImplementedError
+
+    def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray | None:
+        """Return None: every row keeps its weight."""
+        return None
+
+    def line_search(self, y: np.ndarray, f: np.ndarray, g: np.ndarray, weights: np.ndarray) -> LineStep:
+        """Return the step of least risk along g (n,): the first trial is doubled while the risk falls, then refined.
+
+        The risk need not be convex in the step: the minimum found is the one that the doubling met first.
+        """
+        size = float(np.abs(g).max(initial=0.0))
+        if size == 0.0:
+            return LineStep(0.0)
+
+        def at(gamma: float) -> float:
+            return self.risk(y, f + gamma * g, weights)
+
+        first, here = 0.01 * self.reach / size, at(0.0)
+        gamma, value = first, at(first)
+        while value >= here and gamma > 1e-12 * first:
+            gamma, value = 0.25 * gamma, at(0.25 * gamma)
+        if value >= here:
+            return LineStep(0.0)
+        while gamma < FARTHEST * first and (further := at(2.0 * gamma)) < value:
+            gamma, value = 2.0 * gamma, further
+        found = minimize_scalar(
+            at, bounds=(0.5 * gamma, 2.0 * gamma), method="bounded", options={"xatol": 1e-8 * gamma}
+        )
+        return LineStep(float(found.x) if found.fun < value else gamma)
+
+    @property
+    def reach(self) -> float:
+        """A distance that matters on the scale of the fit."""
+        return 1.0
+
+
+@dataclass(frozen=True)
+class SmoothedScore(SmoothLoss):
+    """The smoothed score of Quantile Boost Classification (Zheng 2012, eq. 19): -(y - (1 - tau)) K(f / h).
+
+    K is the standard normal distribution function; the risk is minus the objective that the paper maximises. Its
+    gradient dies away from the boundary f = 0 like the normal density.
+
+    >>> round(SmoothedScore(0.25, 0.1).risk(np.array([1.0, 0.0]), np.zeros(2), np.ones(2)), 3)
+    0.25
+    """
+
+    tau: float
+    h: float = 0.1
+
+    @property
+    def vanishing(self) -> float:
+        """A millionth of a millionth of the largest gradient that a row can have."""
+        return 1e-12 * float(np.exp(-HALF_LOG_2PI)) / self.h
+
+    @property
+    def reach(self) -> float:
+        """The width over which the step function is smoothed."""
+        return self.h
+
+    def risk(self, y: np.ndarray, f: np.ndarray, weights: np.ndarray) -> float:
+        """Return minus the weighted sum of smoothed scores."""
+        return -float(np.dot(weights, (y - (1.0 - self.tau)) * ndtr(f / self.h)))
+
+    def negative_gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return (y - (1 - tau)) phi(f / h) / h, Zheng (2012), Fig. 3."""
+        return (y - (1.0 - self.tau)) * np.exp(-0.5 * (f / self.h) ** 2 - HALF_LOG_2PI) / self.h
+
+    def constant(self, y: np.ndarray, weights: np.ndarray) -> float:
+        """Return 0: the score has no best constant but plus or minus infinity, and the paper starts from 0."""
+        return 0.0
+
+
+@dataclass(frozen=True)
+class Squared(SmoothLoss):
+    """Half the squared error of a mean (Buhlmann and Yu 2003); its risk is the weighted sum of squares, as mboost's.
+
+    >>> Squared().risk(np.array([1.0, 3.0]), np.zeros(2), np.ones(2))
+    10.0
+    """
+
+    def risk(self, y: np.ndarray, f: np.ndarray, weights: np.ndarray) -> float:
+        """Return the weighted sum of squared residuals."""
+        return float(np.dot(weights, (y - f) ** 2))
+
+    def negative_gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the residuals."""
+        return y - f
+
+    def line_search(self, y: np.ndarray, f: np.ndarray, g: np.ndarray, weights: np.ndarray) -> LineStep:
+        """Return the step of least risk along g (n,), by its formula."""
+        squares = float(np.dot(weights, g * g))
+        return LineStep(max(float(np.dot(weights, g * (y - f))) / squares, 0.0) if squares > 0.0 else 0.0)
+
+    def constant(self, y: np.ndarray, weights: np.ndarray) -> float:
+        """Return the weighted mean."""
+        return float(np.average(y, weights=weights))
+
+
+class HalfLogOdds(SmoothLoss):
+    """What losses have in common whose minimiser is half the log-odds of the event."""
+
+    def constant(self, y: np.ndarray, weights: np.ndarray) -> float:
+        """Return half the log-odds of the event."""
+        share = float(np.average(y, weights=weights))
+        return float(0.5 * (np.log(share) - np.log1p(-share)))
+
+
+@dataclass(frozen=True)
+class Binomial(HalfLogOdds):
+    """The negative binomial likelihood log(1 + exp(-2 s f)), s = 2y - 1, f half the log-odds; in natural logarithms.
+
+    >>> round(Binomial().risk(np.array([1.0]), np.zeros(1), np.ones(1)), 6)
+    0.693147
+    """
+
+    def risk(self, y: np.ndarray, f: np.ndarray, weights: np.ndarray) -> float:
+        """Return the weighted sum of losses."""
+        return float(np.dot(weights, np.logaddexp(0.0, -2.0 * (2.0 * y - 1.0) * f)))
+
+    def negative_gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return 2 s / (log 2 (1 + exp(2 s f))), the gradient of the likelihood in bits, as mboost has it."""
+        s = 2.0 * y - 1.0
+        return 2.0 / np.log(2.0) * s * expit(-2.0 * s * f)
+
+
+@dataclass(frozen=True)
+class NewtonBinomial(Binomial):
+    """The same likelihood by Newton steps: LogitBoost, Friedman, Hastie and Tibshirani (2000), Algorithm 3.
+
+    Learners are fitted to the working response z = (y - p) / (p (1 - p)) under weights p (1 - p).
+
+    Attributes
+    ----------
+    zmax : float or None
+        Largest absolute working response; None for no bound.
+    """
+
+    zmax: float | None = 4.0
+
+    def negative_gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the working response: 1/p for events, -1/(1 - p) for others, within `zmax`."""
+        s = 2.0 * y - 1.0
+        with np.errstate(over="ignore"):
+            z = s * (1.0 + np.exp(-2.0 * s * f))
+        return z if self.zmax is None else np.clip(z, -self.zmax, self.zmax)
+
+    def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return p (1 - p), not below the smallest number that keeps its digits."""
+        return np.maximum(expit(2.0 * f) * expit(-2.0 * f), 2.0 * np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class Exponential(HalfLogOdds):
+    """The exponential loss exp(-s f), s = 2y - 1, by gradient steps.
+
+    >>> Exponential().risk(np.array([1.0, 0.0]), np.zeros(2), np.ones(2))
+    2.0
+    """
+
+    def risk(self, y: np.ndarray, f: np.ndarray, weights: np.ndarray) -> float:
+        """Return the weighted sum of losses."""
+        return float(np.dot(weights, np.exp((1.0 - 2.0 * y) * f)))
+
+    def negative_gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return s exp(-s f)."""
+        s = 2.0 * y - 1.0
+        return s * np.exp(-s * f)
+
+
+@dataclass(frozen=True)
+class Votes(HalfLogOdds):
+    """The loss exp(-s f / 2) that discrete AdaBoost lowers (Freund and Schapire 1997): f is the sum of votes.
+
+    Learners are fitted to the labels s = +-1 under weights exp(-s f / 2).
+    """
+
+    def risk(self, y: np.ndarray, f: np.ndarray, weights: np.ndarray) -> float:
+        """Return the weighted sum of losses."""
+        return float(np.dot(weights, np.exp((0.5 - y) * f)))
+
+    def negative_gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the labels."""
+        return 2.0 * y - 1.0
+
+    def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return exp(-s f / 2), in proportion."""
+        exponent = (0.5 - y) * f
+        return np.exp(exponent - exponent.max())
+
+    def constant(self, y: np.ndarray, weights: np.ndarray) -> float:
+        """Return 0: votes start from none."""
+        return 0.0

@@ -1,0 +1,66 @@
+"""Saved boosted fits made whole again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from qreg_boost.base.checks import FileFormatError
+from qreg_boost.base.design import Design, Encoder, Term
+from qreg_boost.boosting.base_model import BoostModel
+from qreg_boost.boosting.facts import BoostFacts
+from qreg_boost.boosting.linear_path import LinearPath
+from qreg_boost.boosting.model import QBR
+from qreg_boost.boosting.path import BoostPath
+from qreg_boost.boosting.qbr_results import QBRResults
+from qreg_boost.boosting.results import BoostResults
+
+FAMILIES: dict[str, tuple[type[BoostModel], type[BoostResults]]] = {"qbr": (QBR, QBRResults)}
+"""Model and results of each family, by its formula function."""
+PATHS: dict[str, type[BoostPath]] = {path.kind: path for path in (LinearPath,)}
+"""Kinds of path, by name."""
+
+
+def restore_boost(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> BoostResults:
+    """Return the results that `BoostResults.state` wrote; with a model if the rows were saved."""
+    parts: dict[str, dict[str, np.ndarray]] = {"path": {}, "encoder": {}, "model": {}}
+    for name, array in arrays.items():
+        part, _, own = name.partition(".")
+        parts[part][own] = array
+    facts = BoostFacts.from_state(meta["facts"])
+    if facts.family not in FAMILIES or meta["path"]["kind"] not in PATHS:
+        raise FileFormatError(
+            f"The file holds a fit of {facts.family!r} with a path of kind {meta['path']['kind']!r}, which this "
+            "version of qreg_boost does not know. Upgrade it."
+        )
+    model_kind, results_kind = FAMILIES[facts.family]
+    encoder = Encoder.from_state(meta["encoder"], parts["encoder"])
+    path = PATHS[meta["path"]["kind"]].from_state(meta["path"], parts["path"])
+    model = None
+    if "model" in meta:
+        design = _restore_design(meta["model"], parts["model"], facts, encoder)
+        model = model_kind.from_design(design, meta["model"]["call"], **meta["model"]["options"])
+    return results_kind(facts, path, int(meta["mstop"]), model, None, {"encoder": encoder, **meta["known"]})
+
+
+def _restore_design(
+    meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], facts: BoostFacts, encoder: Encoder
+) -> Design:
+    return Design(
+        y=arrays["y"],
+        X=arrays["X"],
+        column_names=facts.columns,
+        terms=tuple(Term(name, columns) for name, columns in facts.terms),
+        intercept=facts.intercept,
+        weights=arrays.get("weights"),
+        offset=arrays.get("offset"),
+        index=pd.Index(arrays["index"], name=meta["index_name"]),
+        rows=arrays["rows"],
+        n_dropped=facts.n_dropped,
+        response=facts.response,
+        formula=facts.formula,
+        encoder=encoder,
+    )

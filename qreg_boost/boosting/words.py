@@ -1,0 +1,120 @@
+"""What the summary of a boosted fit says that depends on the family of the loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qreg_boost.base.checks import NotDefinedError
+from qreg_boost.base.tables import Fact
+from qreg_boost.base.typeset import distance, fraction, level, number
+
+if TYPE_CHECKING:
+    from qreg_boost.boosting.qbr_results import QBRResults
+
+
+class Words:
+    """The words of a family; every boosted fit has these, and a family adds its own."""
+
+    loss = "Loss"
+    coefficients = "Coefficients of a boosted fit depend on its stop and carry no standard errors."
+
+    def loss_function(self, fit: Any) -> str:
+        """Return the loss in words, for ``print(fit)``."""
+        return fit.loss_name
+
+    def step(self, fit: Any) -> str:
+        """Return how steps are taken."""
+        return "exact line search" if fit.facts.step == "line" else f"{fit.facts.nu:g} {fit.facts.step}"
+
+    def step_length(self, fit: Any) -> str:
+        """Return the length of the first step where it needs saying, for ``print(fit)``."""
+        return ""
+
+    def start(self, fit: Any) -> str:
+        """Return where the fit starts."""
+        return number(fit.start)
+
+    def what(self, fit: Any) -> Iterator[Fact]:
+        """Yield what is modelled: the facts at the top right of the header."""
+        return iter(())
+
+    def quality(self, fit: Any) -> Iterator[Fact]:
+        """Yield how good the fit is: the facts at the bottom right of the header."""
+        weighted = "weighted sum" if fit.facts.weighted else "sum"
+        yield Fact(f"{self.loss} ({weighted})", number(fit.risk), fit.risk, self.loss)
+
+    def notes(self, fit: Any) -> Iterator[str]:
+        """Yield what must be said under the table."""
+        return iter(())
+
+
+class QBRWords(Words):
+    """The words of Quantile Boost Regression."""
+
+    loss = "Check loss"
+
+    def loss_function(self, fit: QBRResults) -> str:
+        """Return the loss in words."""
+        return f"check loss, tau = {fit.tau:g}"
+
+    def step(self, fit: QBRResults) -> str:
+        """Return how steps are taken."""
+        facts = fit.facts
+        if facts.step == "line":
+            return "exact line search"
+        unit = {"auto": "unit-free", "range": "half-range", "none": "raw"}[facts.own["step_scale"]]
+        rule = "" if facts.step == "fixed" else f" {facts.step}"
+        return f"{facts.nu:g}{rule}, {unit}"
+
+    def step_length(self, fit: QBRResults) -> str:
+        """Return the length of the first step, unless steps are raw or searched for."""
+        raw = fit.facts.gamma is None or fit.facts.own["step_scale"] == "none"
+        return "" if raw else f" (first step {number(fit.facts.gamma or 0.0)} in units of y)"
+
+    def start(self, fit: QBRResults) -> str:
+        """Return where the fit starts."""
+        of = ", y-offset" if fit.facts.has_offset else " of y"
+        named = {"quantile": f"{level(fit.tau)}-quantile{of}", "median": f"median{of}"}
+        return named.get(fit.facts.own["init"], f"{number(fit.start)} (given)")
+
+    def what(self, fit: QBRResults) -> Iterator[Fact]:
+        """Yield the quantile level."""
+        yield Fact("Quantile (tau)", level(fit.tau))
+
+    def quality(self, fit: QBRResults) -> Iterator[Fact]:
+        """Yield the check loss, R1 and the distance to the exact optimum."""
+        yield from super().quality(fit)
+        r1 = "not defined" if np.isnan(fit.prsquared) else fraction(fit.prsquared)
+        yield Fact("Pseudo R-squared (R1)", r1, r1, "R1")
+        if fit.has_coefficients:
+            gap, _ = self._gap(fit)
+            yield Fact("Above the exact optimum", gap, gap, "Above optimum")
+
+    def notes(self, fit: QBRResults) -> Iterator[str]:
+        """Yield what the distance to the optimum means, and why R1 is missing."""
+        if fit.has_coefficients and (about := self._gap(fit)[1]):
+            yield about
+        if np.isnan(fit.prsquared):
+            yield "R1 is not defined: a constant fits every row exactly."
+
+    def _gap(self, fit: QBRResults) -> tuple[str, str]:
+        """Return the distance to the exact optimum, and what must be said of it."""
+        try:
+            gap = fit.optimality_gap
+        except NotDefinedError:
+            return "not known", "The distance to the exact optimum needs the rows, which the file does not hold."
+        if np.isnan(gap):
+            return (
+                "not defined",
+                "The least check loss is 0 (the columns can fit every row): no relative distance to it.",
+            )
+        far = gap >= 0.01 and fit.facts.how == "fixed"
+        about = "The distance to the exact optimum measures optimisation, not how well the fit predicts."
+        return distance(gap), about if far else ""
+
+
+WORDS: dict[str, Words] = {"qbr": QBRWords()}
+"""The words of each family, by its formula function."""
