@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from qreg_boost.boosting.facts import BoostFacts
 from qreg_boost.boosting.learners import LinearBlocks, Predictors
 from qreg_boost.boosting.learners.base import PreparedLearner
 from qreg_boost.boosting.loop import Task, boost
-from qreg_boost.boosting.losses import CheckLoss, Loss
+from qreg_boost.boosting.losses import CheckLoss, Judge, Loss
 from qreg_boost.boosting.path import BoostPath
 from qreg_boost.boosting.results import BoostResults
 from qreg_boost.boosting.settings import BoostSettings, describe_call
@@ -34,6 +35,7 @@ class BoostModel(ABC):
     settings_kind: ClassVar[type[BoostSettings]]
     function: ClassVar[str]
     """The formula function that makes the model."""
+    loss_name: ClassVar[str] = "loss"
     response: ClassVar[str] = "numeric"
     """"numeric", or "raw" for a response of labels."""
 
@@ -138,13 +140,22 @@ class BoostModel(ABC):
     def fit(self) -> Any:
         """Return the fit, or the fits at several taus side by side."""
         if self.taus is not None:
-            return self._process([self.changed(tau=tau).fit() for tau in self.taus])
+            return self._process([self.changed(tau=tau).fit_one() for tau in self.taus])
+        return self.fit_one()
+
+    def fit_one(self) -> Any:
+        """Return the fit at one tau."""
         cv = self._one.mstop
         if isinstance(cv, int):
             return self._results(self._run(self._task, cv), "fixed")
         chosen = self.cross_validate(cv)
         how = f"{chosen.kind}, rule {cv.rule}"
         return self._results(self._run(self._task, chosen.mstop), how, chosen)
+
+    @property
+    def family(self) -> str:
+        """What summaries and saved files know the kind of fit by."""
+        return self.function
 
     def _process(self, fits: list[Any]) -> Any:
         from qreg_boost.base.process import QuantileProcess
@@ -264,24 +275,26 @@ class BoostModel(ABC):
         """Return `path` continued to iteration `stop`."""
         return self._run(self._task, stop, path)
 
-    def cross_validate(self, cv: CV) -> CVResult:
-        """Return the out-of-sample loss by iteration over the folds of `cv`."""
+    def cross_validate(self, cv: CV, judge: Judge | None = None, loss: str | None = None) -> CVResult:
+        """Return the out-of-sample loss by iteration over the folds of `cv`, by the model's loss or a `judge`."""
         tau = getattr(self._one, "tau", None)
         description = "cross-validation" if tau is None else f"tau={tau:g}"
-        return cross_validate(self.changed(progress=False).fold_risk, cv, self.weights, self.design.rows, description)
+        fold_risk = partial(self.changed(progress=False).fold_risk, judge=judge)
+        result = cross_validate(fold_risk, cv, self.weights, self.design.rows, description)
+        return replace(result, loss=loss or self.loss_name)
 
-    def fold_risk(self, train: np.ndarray, held: np.ndarray, stop: int) -> np.ndarray:
+    def fold_risk(self, train: np.ndarray, held: np.ndarray, stop: int, judge: Judge | None = None) -> np.ndarray:
         """Return the mean loss (stop + 1,) on rows with weights `held` (n,) of a fit with weights `train` (n,)."""
         task = self.task(train)
         path = self._run(task, stop)
         out = held > 0
-        risk = path.risk_along(self.design.X[out], self.target[out], held[out], task.loss)
+        risk = path.risk_along(self.design.X[out], self.target[out], held[out], judge or task.loss)
         return np.concatenate((risk, np.full(stop - path.length, risk[-1])))
 
     def _facts(self, how: str) -> BoostFacts:
         return BoostFacts.of(
             self.design,
-            family=self.function,
+            family=self.family,
             call=self.call,
             settings=self._one,
             how=how,
@@ -295,7 +308,7 @@ class BoostModel(ABC):
         design = self.design
         options = dict(self._options)
         for name, value in options.items():
-            if not isinstance(value, (str, int, float, bool, type(None))):
+            if not _saveable(value):
                 raise InputError(
                     f"A fit with {name}={value!r} cannot be saved with its rows; save it without data=True."
                 )
@@ -312,6 +325,13 @@ class BoostModel(ABC):
         """Return the model without what can be computed again."""
         computed = ("_task", "target", "weights")
         return {name: value for name, value in self.__dict__.items() if name not in computed}
+
+
+def _saveable(value: Any) -> bool:
+    """Return whether JSON holds an option as it is."""
+    if isinstance(value, dict):
+        return all(map(_saveable, value.values()))
+    return isinstance(value, (str, int, float, bool, type(None)))
 
 
 def _plain_index(index: pd.Index) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from qreg_boost.boosting.learners.base import Fitter, Memory, PreparedLearner, Update
 from qreg_boost.boosting.losses import Loss
-from qreg_boost.boosting.path import BoostPath, stalled, vanished
+from qreg_boost.boosting.path import BoostPath, perfect, stalled, vanished
 from qreg_boost.boosting.steps import StepRule
 
 Ticker = Callable[[int], None]
@@ -81,4 +81,7 @@ def boost(
         task.step.after(update, risks[-2], risks[-1], memory)
         if tick is not None:
             tick(1)
+        if step.last:
+            status = perfect(m + 1)
+            break
     return task.learner.path(task.start, updates, gammas, risks, status, memory)

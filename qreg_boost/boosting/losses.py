@@ -14,6 +14,13 @@ import numpy as np
 from qreg_boost.base.quantile import weighted_quantile
 
 
+class Judge(Protocol):
+    """What can judge a fit."""
+
+    def risk(self, y: np.ndarray, f: np.ndarray, weights: np.ndarray) -> float:
+        """Return the weighted sum of losses."""
+
+
 class Loss(Protocol):
     """What the boosting loop asks of a loss."""
 
@@ -47,11 +54,13 @@ class LineStep:
     """The step `gamma`; in an exact line search also the `row` that fixes it, and a distance that is rounding.
 
     The row's residual becomes 0, and so do residuals not above `rounding`: else rounding decides the next gradient.
+    A step that is `last` leaves nothing to do: the learner was perfect.
     """
 
     gamma: float
     row: int = -1
     rounding: float = 0.0
+    last: bool = False
 
     def put_on_fit(self, y: np.ndarray, f: np.ndarray) -> None:
         """Give the rows that the step put on the fit f (n,) a residual of exactly 0."""

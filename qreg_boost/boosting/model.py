@@ -54,6 +54,7 @@ class QBR(BoostModel):
 
     settings_kind: ClassVar[type[QBRSettings]] = QBRSettings
     function: ClassVar[str] = "qbr"
+    loss_name: ClassVar[str] = "check loss"
 
     def __init__(self, y: Any, X: Any, tau: Any = 0.5, **options: Any) -> None:
         super().__init__(y, X, tau=tau, **options)

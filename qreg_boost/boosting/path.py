@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from qreg_boost.boosting.learners.base import Memory
-from qreg_boost.boosting.losses import Loss
+from qreg_boost.boosting.losses import Judge
 
 
 def stalled(m: int) -> str:
@@ -29,6 +29,15 @@ def vanished(m: int) -> str:
     'the gradient vanished at iteration 7'
     """
     return f"the gradient vanished at iteration {m}"
+
+
+def perfect(m: int) -> str:
+    """Return the status of a run whose learner at iteration m made no error.
+
+    >>> perfect(1)
+    'a perfect learner at iteration 1'
+    """
+    return f"a perfect learner at iteration {m}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +93,7 @@ class BoostPath(ABC):
             f += added
         return f
 
-    def risk_along(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray, loss: Loss) -> np.ndarray:
+    def risk_along(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray, loss: Judge) -> np.ndarray:
         """Return the weighted MEAN loss (M + 1,) after 0..M iterations on other rows, y (rows,) less any offset."""
         f = np.full(len(y), self.start)
         risks = np.empty(self.length + 1)
@@ -137,7 +146,7 @@ class BoostPath(ABC):
     def _joined(self, tail: BoostPath) -> dict[str, Any]:
         """Return the attributes of every path of this path continued by another."""
         status = tail.status
-        for ended in (stalled, vanished):
+        for ended in (stalled, vanished, perfect):
             if status == ended(tail.length):
                 status = ended(self.length + tail.length)
         return {

@@ -43,6 +43,7 @@ class BoostResults(FitResults):
 
     title = "Boosting"
     loss_name = "loss"
+    loss_unit = ""
 
     def __init__(
         self,
@@ -319,16 +320,16 @@ class BoostResults(FitResults):
         return plot_path(self.coef_path(), tau=self.tau, ax=ax)
 
     def plot_risk(self, ax: Any = None) -> Any:
-        """Draw the check loss against the iteration; return the Axes."""
+        """Draw the loss against the iteration; return the Axes."""
         from qreg_boost.plots.paths import plot_risk
 
-        return plot_risk(self.risk_path, tau=self.tau, ax=ax)
+        return plot_risk(self.risk_path, tau=self.tau, ax=ax, loss=self.loss_name, unit=self.loss_unit)
 
     def plot_importance(self, ax: Any = None) -> Any:
         """Draw each learner's share in the reduction of the loss; return the Axes."""
         from qreg_boost.plots.paths import plot_importance
 
-        return plot_importance(self.importance, tau=self.tau, ax=ax)
+        return plot_importance(self.importance, tau=self.tau, ax=ax, loss=self.loss_name)
 
     def compare_r(self) -> Any:
         """Return a comparison with R: the gap to `rq`'s optimum, and equality with mboost where that is installed."""

@@ -128,9 +128,10 @@ def describe_call(head: str, options: Mapping[str, Any], kind: type[BoostSetting
     given = []
     if "tau" in defaults:
         tau = options.get("tau", defaults.pop("tau"))
-        given.append(f"tau={list(tau) if isinstance(tau, (list, tuple, np.ndarray)) else tau!r}")
+        if tau is not None:
+            given.append(f"tau={list(tau) if isinstance(tau, (list, tuple, np.ndarray)) else tau!r}")
     for name, default in defaults.items():
         value = options.get(name, default)
         if not (isinstance(value, type(default)) and value == default):
             given.append(f"{name}={value!r}")
-    return head + ", ".join(given) + ")"
+    return (head + ", ".join(given)).removesuffix(", ") + ")"

@@ -72,16 +72,19 @@ class CVResult:
     Attributes
     ----------
     risk : DataFrame (folds by iterations 0..max)
-        Weighted mean check loss per held-out row, in units of y.
+        Weighted mean loss per held-out row.
     rule : str
         "min" or "1se": which of the two stops below `mstop` is.
     kind : str
         How rows were held out, in words.
+    loss : str
+        What was measured, in words.
     """
 
     risk: pd.DataFrame
     rule: str
     kind: str
+    loss: str = "check loss"
 
     @property
     def mean(self) -> pd.Series:
@@ -119,7 +122,7 @@ class CVResult:
     def __str__(self) -> str:
         table = self.summary().to_string(float_format=lambda value: f"{value:.6g}")
         return (
-            f"Out-of-sample check loss, {self.kind}, 0 to {self.risk.shape[1] - 1} iterations\n"
+            f"Out-of-sample {self.loss}, {self.kind}, 0 to {self.risk.shape[1] - 1} iterations\n"
             f"{table}\nOptimal number of boosting iterations ({self.rule}): {self.mstop}"
         )
 

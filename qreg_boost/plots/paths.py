@@ -117,15 +117,19 @@ def plot_l1_path(coef_table: pd.DataFrame, tau: float | None = None, ax: Any = N
     return ax
 
 
-def plot_risk(risk_path: pd.Series, tau: float | None = None, ax: Any = None) -> Any:
+def plot_risk(
+    risk_path: pd.Series, tau: float | None = None, ax: Any = None, loss: str = "check loss", unit: str = "units of y"
+) -> Any:
     """Return the Axes with the training loss against the iteration, its last value written.
 
     Parameters
     ----------
     risk_path : Series (iterations 0..mstop)
-        Weighted sum of check losses, in units of y.
+        Weighted sum of losses.
     tau : float, optional
     ax : matplotlib Axes, optional
+    loss, unit : str
+        Name of the loss, and its unit; an empty unit for losses without.
 
     Examples
     --------
@@ -138,15 +142,17 @@ def plot_risk(risk_path: pd.Series, tau: float | None = None, ax: Any = None) ->
     drawn = thinned(len(values))
     ax.plot(drawn, values[drawn], color=colour(0)[0], linewidth=1.8)
     ax.plot([stop], [values[-1]], "o", color=colour(0)[0], markersize=4)
-    ax.set(xlabel="iteration", ylabel="check loss in training (sum, units of y)")
-    heading(ax, "Check loss", tau)
+    ax.set(xlabel="iteration", ylabel=f"{loss} in training (sum{unit and f', {unit}'})")
+    heading(ax, loss[:1].upper() + loss[1:], tau)
     if stop:
         _mark_stop(ax, stop)
         label_ends(ax, stop, [End(float(values[-1]), number(values[-1]), colour(0)[0])], 0)
     return ax
 
 
-def plot_importance(importance: pd.Series, tau: float | None = None, ax: Any = None) -> Any:
+def plot_importance(
+    importance: pd.Series, tau: float | None = None, ax: Any = None, loss: str = "check loss"
+) -> Any:
     """Return the Axes with a bar for each learner's share in the fall of the loss, the largest at the top.
 
     Learners without a share are counted, not drawn; of more than 25, the rest is one bar.
@@ -157,6 +163,8 @@ def plot_importance(importance: pd.Series, tau: float | None = None, ax: Any = N
         Shares, summing to 1.
     tau : float, optional
     ax : matplotlib Axes, optional
+    loss : str
+        Name of the loss.
 
     Raises
     ------
@@ -191,7 +199,7 @@ def plot_importance(importance: pd.Series, tau: float | None = None, ax: Any = N
     ax.tick_params(axis="y", length=0)
     ax.invert_yaxis()
     ax.margins(x=0.12)
-    ax.set_xlabel("share of the fall in check loss since the start (%)")
+    ax.set_xlabel(f"share of the fall in {loss} since the start (%)")
     heading(ax, "Importance", tau)
     if none:
         ax.annotate(
@@ -220,12 +228,13 @@ def plot_cv(cv_result: Any, ax: Any = None) -> Any:
     """
     ax = axes(ax)
     risk = cv_result.risk.to_numpy()
+    unit = ", units of y" if cv_result.loss == "check loss" else ""
     drawn = thinned(risk.shape[1])
     for fold in risk:
         ax.plot(drawn, fold[drawn], color=GREY, linewidth=0.6, alpha=0.8)
     ax.plot(drawn, cv_result.mean.to_numpy()[drawn], color=colour(0)[0], linewidth=2.2)
     ax.margins(x=0.01)
-    ax.set(xlabel="iteration", ylabel="check loss out of sample (mean per row, units of y)")
+    ax.set(xlabel="iteration", ylabel=f"{cv_result.loss} out of sample (mean per row{unit})")
     heading(ax, cv_result.kind[:1].upper() + cv_result.kind[1:], None)
     _mark_stops(ax, cv_result)
     ends = "thick: mean of the folds, thin: each fold" if len(risk) > 1 else "one fold"
