@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import InputError, check_finite, check_offset, check_weights, listed
+from qreg_boost.base.checks import InputError, check_finite, check_offset, check_weights, listed, number_of
 from qreg_boost.base.coding import refuse_infinite
 from qreg_boost.base.encoder import Encoder, Term
 from qreg_boost.base.frames import align, described, kind_of, plain_values
@@ -176,7 +176,7 @@ def _missing(y: np.ndarray, X: np.ndarray, names: Sequence[str], refuse: bool) -
     if not missing.any():
         return None
     counts = {"y": int(np.isnan(y).sum())} | {name: int(np.isnan(X[:, j]).sum()) for j, name in enumerate(names)}
-    shown = listed(f"{name} ({count} rows)" for name, count in counts.items() if count)
+    shown = listed(f"{name} ({number_of(count, 'row')})" for name, count in counts.items() if count)
     if refuse:
         raise InputError(f"Values are missing: {shown}. Fill or drop them, or pass missing='drop'.")
     if missing.all():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import math
 import sys
+import unicodedata
 import warnings
 from collections.abc import Iterable
 from numbers import Integral, Real
@@ -56,6 +57,10 @@ class CrossingWarning(UserWarning):
     """Predicted quantiles that cross."""
 
 
+class OneClassWarning(UserWarning):
+    """A classifier that predicts one class for every row."""
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the nearest line outside this package: the one that the caller can change."""
     own = {__name__.partition(".")[0], "functools"}  # functools: cached properties
@@ -68,9 +73,25 @@ def warn(message: str, category: type[Warning]) -> None:
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" for the known name closest to `name`, or an empty string."""
     candidates = [str(k) for k in known]
+    composed = unicodedata.normalize("NFC", str(name))
+    same = [k for k in candidates if unicodedata.normalize("NFC", k) == composed and k != str(name)]
+    if same:
+        return (
+            f" The known {same[0]!r} differs from it in Unicode form alone (an accented letter as one character or as "
+            "two); bring both to one form with unicodedata.normalize('NFC', ...)."
+        )
     found = [k for k in candidates if k.casefold() == str(name).casefold() and k != str(name)]
     found = found or difflib.get_close_matches(str(name), candidates, n=1, cutoff=0.6)
     return f" Did you mean {found[0]!r}?" if found else ""
+
+
+def number_of(count: int, noun: str) -> str:
+    """Return a count with its noun.
+
+    >>> number_of(1, "row"), number_of(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def listed(names: Iterable[object], most: int = 12) -> str:
@@ -143,14 +164,15 @@ def check_weights(weights: Any, n: int, name: str = "weights") -> np.ndarray:
     array = _real_vector(weights, n, name)
     if np.isnan(array).any():
         raise InputError(
-            f"`{name}` has {int(np.isnan(array).sum())} missing values; give every row a weight, 0 to leave it out."
+            f"`{name}` has {number_of(int(np.isnan(array).sum()), 'missing value')}; "
+            "give every row a weight, 0 to leave it out."
         )
     if not np.isfinite(array).all():
         raise InputError(f"`{name}` has infinite values; weights must be finite numbers of at least 0.")
     if (array < 0).any():
         row = int(np.flatnonzero(array < 0)[0])
         raise InputError(
-            f"`{name}` must not be negative; found {int((array < 0).sum())} negative values, "
+            f"`{name}` must not be negative; found {number_of(int((array < 0).sum()), 'negative value')}, "
             f"the first {array[row]:g} in row {row}."
         )
     if n and not (array > 0).any():
@@ -162,9 +184,8 @@ def check_offset(offset: Any, n: int, name: str = "offset") -> np.ndarray:
     """Return an offset as (n,) float64 in units of y, finite."""
     array = _real_vector(offset, n, name)
     if not np.isfinite(array).all():
-        raise InputError(
-            f"`{name}` must be finite; found {int((~np.isfinite(array)).sum())} missing or infinite values."
-        )
+        count = int((~np.isfinite(array)).sum())
+        raise InputError(f"`{name}` must be finite; found {number_of(count, 'missing or infinite value')}.")
     return array
 
 
@@ -180,12 +201,12 @@ def _real_vector(values: Any, n: int, name: str) -> np.ndarray:
     return array
 
 
-def check_finite(values: np.ndarray, what: str) -> None:
-    """Refuse infinite values; `what` names the column or variable."""
+def check_finite(values: np.ndarray, what: str, new_data: bool = False) -> None:
+    """Refuse infinite values; `what` names the column or variable, and in new data no rows are ever dropped."""
     bad = np.isinf(values)
     if bad.any():
         row = int(np.flatnonzero(bad.reshape(len(values), -1).any(axis=1))[0])
         raise InputError(
-            f"{what} has {int(bad.sum())} infinite values, the first in row {row}. "
-            "Replace them by missing values to drop those rows, or by finite numbers."
+            f"{what} has {number_of(int(bad.sum()), 'infinite value')}, the first in row {row}. Replace them by "
+            f"missing values{', which predict NaN,' if new_data else ' to drop those rows,'} or by finite numbers."
         )

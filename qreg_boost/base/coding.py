@@ -245,6 +245,7 @@ def built(
     names: Sequence[str],
     rows: np.ndarray,
     n: int,
+    new_data: bool = False,
 ) -> np.ndarray:
     """Return the design on `rows` of `n`, all of it finite; infinite factors are named before their products."""
     X = build(values, blocks, len(rows))
@@ -253,12 +254,12 @@ def built(
             return X
     for value, factor in zip(values, factors, strict=True):
         if factor.levels is None:
-            refuse_infinite(value, [factor.expression.label] * factor.width, rows, n)
-    refuse_infinite(X, names, rows, n)
+            refuse_infinite(value, [factor.expression.label] * factor.width, rows, n, new_data)
+    refuse_infinite(X, names, rows, n, new_data)
     return X
 
 
-def refuse_infinite(X: np.ndarray, names: Sequence[str], rows: np.ndarray, n: int) -> None:
+def refuse_infinite(X: np.ndarray, names: Sequence[str], rows: np.ndarray, n: int, new_data: bool = False) -> None:
     """Refuse infinite values, naming the column and the row in the caller's data; one pass over X if all is finite."""
     with np.errstate(all="ignore"):
         if np.isfinite(X.sum()):
@@ -267,4 +268,4 @@ def refuse_infinite(X: np.ndarray, names: Sequence[str], rows: np.ndarray, n: in
         if np.isinf(X[:, j]).any():
             full = np.zeros(n)
             full[rows] = X[:, j]
-            check_finite(full, f"Column {name!r}")
+            check_finite(full, f"Column {name!r}", new_data)

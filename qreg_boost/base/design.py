@@ -123,7 +123,10 @@ class Design:
     @classmethod
     def _of(cls, learned: Learned, index: pd.Index, intercept: bool, formula: str | None) -> Design:
         if "Intercept" in learned.encoder.column_names and (intercept or formula is not None):
-            raise InputError("A column of the design is named 'Intercept', as the model's own intercept is; rename it.")
+            raise InputError(
+                "A column of the design is named 'Intercept', as the model's own intercept is; rename it, or leave it "
+                "out if it holds the constant."
+            )
         kept = index if len(learned.rows) == len(index) else index[learned.rows]
         return cls(
             y=learned.y,

@@ -83,7 +83,7 @@ class Encoder:
             return None
         if values.ndim != 1 or len(values) != len(frame):
             raise InputError(f"`offset` must have one value per row: {len(frame)} rows, but shape {values.shape}.")
-        check_finite(values, "`offset`")
+        check_finite(values, "`offset`", new_data=True)
         return values
 
     def _from_frame(self, frame: pd.DataFrame) -> np.ndarray:
@@ -106,7 +106,7 @@ class Encoder:
         )
         if gaps.any():
             rows, values = rows[~gaps], [value[~gaps] for value in values]
-        X[rows] = built(values, self.factors, self.blocks, self.column_names, rows, n)
+        X[rows] = built(values, self.factors, self.blocks, self.column_names, rows, n, new_data=True)
         return X
 
     def _check_kinds(self, source: Source) -> None:
@@ -149,7 +149,9 @@ class Encoder:
         if bad_rows.any():
             X = X.copy()
             X[bad_rows] = np.nan
-        refuse_infinite(np.where(bad_rows[:, None], 0.0, X), self.column_names, np.arange(len(X)), len(X))
+        refuse_infinite(
+            np.where(bad_rows[:, None], 0.0, X), self.column_names, np.arange(len(X)), len(X), new_data=True
+        )
         return X, frame
 
     def _from_ndarray(self, data: Any) -> tuple[np.ndarray, pd.Index]:

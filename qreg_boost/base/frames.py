@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import InputError, listed, nearest
+from qreg_boost.base.checks import InputError, listed, nearest, number_of
 
 LARGEST = 2**63
 
@@ -235,8 +235,8 @@ def align(given: pd.Series, index: pd.Index, name: str) -> pd.Series:
     absent = ~index.isin(given.index)
     if absent.any():
         raise InputError(
-            f"`{name}` is a Series without a value for {int(absent.sum())} rows of `data`, the first with label "
-            f"{index[int(np.flatnonzero(absent)[0])]!r}. Pass `{name}.to_numpy()` to go by row."
+            f"`{name}` is a Series without a value for {number_of(int(absent.sum()), 'row')} of `data`, "
+            f"the first with label {index[int(np.flatnonzero(absent)[0])]!r}. Pass `{name}.to_numpy()` to go by row."
         )
     return given.reindex(index)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import InputError, MissingRowsWarning, check_offset, check_weights, listed, warn
+from qreg_boost.base.checks import InputError, MissingRowsWarning, check_offset, check_weights, listed, number_of, warn
 from qreg_boost.base.coding import (
     Block,
     CodedFactor,
@@ -77,6 +77,7 @@ def learn(
     }
     missing = _missing_at_first(formula, factors, source, rows, by_row)
     kept, counts = _without_missing(rows, missing, {})
+    lost: dict[str, int] = {}
     while True:
         _refuse(counts, refuse_missing, len(rows), len(kept))
         given = {name: values[np.searchsorted(rows, kept)] for name, values in by_row.items()}
@@ -84,13 +85,12 @@ def learn(
         one = _pass(formula, factors, source, kept, wts, raw)
         if not any(mask.any() for mask in one.missing.values()):
             break
-        for label, mask in one.missing.items():
-            if mask.any():
-                warn(
-                    f"{label} is missing in {int(mask.sum())} rows where its columns are not; these rows are dropped.",
-                    MissingRowsWarning,
-                )
+        lost = _lost(one, (formula.response, *factors), source, kept, lost)
+        if refuse_missing and lost:
+            raise InputError(f"{_told(lost)}. Mend or leave out these rows, or pass missing='drop'.")
         kept, counts = _without_missing(kept, one.missing, counts)
+    if lost:
+        warn(f"{_told(lost)}; these rows are dropped.", MissingRowsWarning)
     off = check_offset(given["offset"], len(kept)) if "offset" in given else None
     y = _response(one.response, formula.response.label, kept, len(frame), raw)
     X, encoder = _coded(formula, factors, one, source, kept, offset)
@@ -133,8 +133,29 @@ def _without_missing(
     return (rows[~drop] if drop.any() else rows), found
 
 
+def _lost(
+    one: _Pass, factors: Sequence[Factor], source: Source, kept: np.ndarray, before: Mapping[str, int]
+) -> dict[str, int]:
+    """Return how many of the kept rows each factor lost though the columns it reads are there, added to `before`."""
+    lost = dict(before)
+    for factor in factors:
+        mask = one.missing[factor.label]
+        if not mask.any():
+            continue
+        there = np.logical_and.reduce([mask, *(~source.missing(safe)[kept] for safe in factor.columns)])
+        if there.any():
+            lost[factor.label] = lost.get(factor.label, 0) + int(there.sum())
+    return lost
+
+
+def _told(lost: Mapping[str, int]) -> str:
+    whose = "its" if len(lost) == 1 else "their"
+    shown = listed(f"{label} is missing in {number_of(count, 'row')}" for label, count in lost.items())
+    return f"{shown} where {whose} columns are not"
+
+
 def _refuse(counts: Mapping[str, int], refuse_missing: bool, n: int, kept: int) -> None:
-    shown = listed(f"{name} ({count} rows)" for name, count in counts.items())
+    shown = listed(f"{name} ({number_of(count, 'row')})" for name, count in counts.items())
     if refuse_missing and counts:
         raise InputError(f"Values are missing: {shown}. Fill or drop them, or pass missing='drop'.")
     if not kept:

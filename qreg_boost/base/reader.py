@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import FormulaError, InputError
+from qreg_boost.base.checks import FormulaError, InputError, number_of
 from qreg_boost.base.functions import FUNCTIONS, divide_whole, logic, multiply, numpy_named, power
 from qreg_boost.base.patsy_door import CONTRASTS, TRANSFORMS, foreign_transform
 from qreg_boost.base.transforms import Transform
@@ -354,7 +354,7 @@ class _Reader:
         rows = slice(None) if self.wanted is None else self.wanted
         count = int(np.isinf(array[rows]).sum())
         if count:
-            raise InputError(f"{ast.unparse(node.func)}() is given {count} infinite values.")
+            raise InputError(f"{ast.unparse(node.func)}() is given {number_of(count, 'infinite value')}.")
 
     def _by_row(self, node: ast.expr, value: Any) -> bool:
         used = _names(node) & set(self.expression.columns)

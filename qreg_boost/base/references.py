@@ -26,6 +26,7 @@ CONTRASTS_OF_R = {
     "contr.SAS": "Treatment(-1)",
 }
 CATEGORICAL = ("C", "factor")
+OPTIONS = frozenset([*CATEGORICAL, "bs", "cr", "cc", "te", "poly", "center", "scale", "standardize"])
 CONSTANTS = {"True": "True", "False": "False", "None": "None", "TRUE": "True", "FALSE": "False", "NULL": "None"}
 KEYWORDS = frozenset(["in", "is", "not", "and", "or", "if", "else"])
 RENAMED = {"^": "**", "%%": "%", "%/%": "//", "&&": "&", "||": "|"}
@@ -42,8 +43,8 @@ R_ONLY = {
     "relevel": "write C(g, Treatment('b')) for a factor g with reference level b",
     "cut": "make the classes in `data` first, with pandas.cut",
     "interaction": "write a:b",
-    "ns": "write cr(x, df=5) for ns(x, 4): a natural cubic spline that holds the constant too",
-    "s": "write bs({args}, df=5)",
+    "ns": "write cr(x, df=5) for ns(x, 4): a natural cubic spline that holds the constant too, hence df + 1",
+    "s": "write bs({first}, df=5) or cr({first}, df=5)",
     "cbind": "fit one model for each response",
     "strata": "strata have no meaning here",
     "lag": "make the lagged column in `data` first, with shift()",
@@ -228,7 +229,7 @@ class References:
             raise FormulaError(f"'{name}' in \"{shown(self.text)}\" is R's; write {ours}, as in C(g, {ours}).")
         if inside and name == "pi":
             return Piece("name", "np.pi", "pi")
-        raise self.unknown(name, inside)
+        raise self.unknown(name, inside, self._takes_options(frame))
 
     def _numpy_value(self, name: str) -> bool:
         """Tell numpy's ``np.pi`` from an attribute of a column that is named ``np``."""
@@ -318,7 +319,8 @@ class References:
             return self._imported(name, value) or self._constant(name, value)
         if name in R_ONLY:
             end = self.text.find(")", following.end)
-            advice = R_ONLY[name].format(args=self.text[following.end : end])
+            args = self.text[following.end : end]
+            advice = R_ONLY[name].format(args=args, first=args.partition(",")[0].strip())
             raise FormulaError(f"'{name}()' in \"{shown(self.text)}\" is R's; {advice}.")
         if name in PYTHON:
             return self._constant(name, getattr(builtins, name))
@@ -355,17 +357,22 @@ class References:
             "Besides patsy's, R's and numpy's, functions come from where you call; import or define it there."
         )
 
-    def unknown(self, name: str, inside: bool = False) -> FormulaError:
+    def _takes_options(self, frame: _Frame) -> bool:
+        """Tell where an option may stand: after the data of a spline, a coding or a function of the caller's."""
+        name = frame.function
+        own = name not in self.functions and name.split(".")[0] not in ("np", "numpy") and self._in_env(name)
+        return frame.argument > 0 and (own or name in OPTIONS)
+
+    def unknown(self, name: str, inside: bool = False, options: bool = False) -> FormulaError:
         """Return the error for a name that no column has."""
         hint = nearest(name, self.by_name)
         message = f'Column {name!r} in "{shown(self.text)}" is not in `data`.{hint} Columns: {listed(self.by_name)}.'
         if self._in_env(name) and name.isidentifier():
             message += f" A variable {name!r} exists where you call from, but columns come from `data` only"
-            message += (
-                ": write the number, make the column in `data`, or pass an option by keyword, as in knots=my_knots."
-                if inside
-                else "."
-            )
+            if options:
+                message += "; pass it by keyword, as in knots=my_knots."
+            else:
+                message += ": write the number, or make the column in `data`." if inside else "."
         return FormulaError(message)
 
 

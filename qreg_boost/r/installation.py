@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from qreg_boost.base.checks import MissingDependencyError
 PACKAGES = ("quantreg", "kernlab", "gbm", "mboost")
 _IN_DEBIAN = frozenset({"quantreg", "kernlab", "gbm"})
 _TOO_NEW, _NEEDS_R = (3, 6), (4, 5)
+_PARTS = ("rpy2-rinterface", "rpy2-robjects")  # distributions since rpy2 3.6
 _MARK = "qreg_boost-package"
 _GET_R = (
     "Install R 4.0 or later (Debian or Ubuntu: `apt install r-base-core`; conda: `conda install r-base`; others: "
@@ -130,21 +132,48 @@ def rpy2_version() -> str:
 
 def is_too_new(rpy2: str, found: RInstallation) -> bool:
     """Return whether this rpy2 calls functions that this R does not have (``R_getVar`` came with R 4.5)."""
-    if found.release >= _NEEDS_R:
-        return False
-    try:  # parts of 3.6 stay behind when 3.5 is installed over it, and are what is loaded
-        left = importlib.metadata.version("rpy2-rinterface")
-    except importlib.metadata.PackageNotFoundError:
-        left = "0"
-    return max(_release(rpy2), _release(left)) >= _TOO_NEW
+    return _release(rpy2) >= _TOO_NEW and found.release < _NEEDS_R
+
+
+def left_behind(rpy2: str) -> dict[str, str]:
+    """Return the parts of rpy2 3.6, with their versions, that stayed when an older rpy2 was installed over it.
+
+    Since 3.6 rpy2 is three distributions that share a folder. pip replaces only the one that is called rpy2, so what is
+    loaded afterwards is a mixture of both.
+    """
+    if _release(rpy2) >= _TOO_NEW:
+        return {}
+    left = {}
+    for part in _PARTS:
+        try:
+            left[part] = importlib.metadata.version(part)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return {part: version for part, version in left.items() if _release(version) >= _TOO_NEW}
+
+
+def mixed(rpy2: str, found: RInstallation, left: Mapping[str, str]) -> MissingDependencyError:
+    """Return the error for an older rpy2 with parts of a newer one beside it."""
+    parts = " and ".join(f"{part} {version}" for part, version in left.items())
+    return MissingDependencyError(
+        f"rpy2 {rpy2} was installed over rpy2 3.6, of which {parts} stayed behind; the two do not work together. "
+        f"{_remedy(found)}."
+    )
+
+
+def _remedy(found: RInstallation) -> str:
+    version = ">=3.5.17,<3.6" if found.release < _NEEDS_R else ">=3.5.17"
+    return (
+        "Install the rpy2 for this R: `pip uninstall rpy2 rpy2-rinterface rpy2-robjects` and then "
+        f'`pip install "rpy2{version}"`'
+    )
 
 
 def too_new(rpy2: str, found: RInstallation) -> MissingDependencyError:
     """Return the error for an rpy2 that needs a later R."""
     return MissingDependencyError(
         f"rpy2 {rpy2} is too new for R {found.version} ({found.home}): rpy2 3.6 calls `R_getVar`, new in R 4.5. "
-        "Install the rpy2 for this R: pip uninstall -y rpy2 rpy2-rinterface rpy2-robjects, then "
-        'pip install "rpy2>=3.5.17,<3.6"; or update R to 4.5 or later.'
+        f"{_remedy(found)}; or update R to 4.5 or later."
     )
 
 
@@ -193,6 +222,8 @@ def available() -> Availability:
         problem = str(error)
     if rpy2 and found and is_too_new(rpy2, found):
         problem = str(too_new(rpy2, found))
+    elif rpy2 and found and (left := left_behind(rpy2)):
+        problem = str(mixed(rpy2, found, left))
     packages = _package_versions(found) if found else dict.fromkeys(PACKAGES)
     version, home = (found.version, found.home) if found else (None, None)
     return Availability(version, home, rpy2, packages, problem)

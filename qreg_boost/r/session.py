@@ -261,6 +261,8 @@ def _open() -> Session:
                 with lock, _console():
                     rinterface.baseenv["eval"](rinterface.parse(_PROFILE))
     except Exception as error:  # whatever it is, rpy2 and R do not go together; cffi has an exception type of its own
+        if left := installation.left_behind(rpy2):
+            raise installation.mixed(rpy2, found, left) from None
         if "R_getVar" in str(error) or installation.is_too_new(rpy2, found):
             raise installation.too_new(rpy2, found) from None
         raise installation.cannot_load(rpy2, found, error) from None

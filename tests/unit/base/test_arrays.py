@@ -95,7 +95,7 @@ def test_rows_that_miss_something_are_dropped() -> None:
     assert list(built.index) == list("ace")
     assert np.array_equal(built.weights, [0, 2, 4])  # type: ignore[arg-type]
     assert np.array_equal(built.offset, [0, 2, 4])  # type: ignore[arg-type]
-    assert "Values are missing: y (1 rows), x1 (1 rows)" in refused(y, x, missing="raise")
+    assert "Values are missing: y (1 row), x1 (1 row)" in refused(y, x, missing="raise")
     assert "No row is complete" in refused(y * np.nan, x)
 
 
@@ -121,8 +121,8 @@ def test_a_series_goes_by_its_index() -> None:
         ({"x": X * 1j}, "`X` is complex"),
         ({"x": [["a"]] * 5}, "`X` must be numbers"),
         ({"x": pd.DataFrame({"p": list("abcde")})}, "Column 'p' of `X` is not numeric (it is text"),
-        ({"x": np.where(X == 4, np.inf, X)}, "Column 'x1' has 1 infinite values, the first in row 1"),
-        ({"x": np.where(X == 4, -np.inf, X)}, "Column 'x1' has 1 infinite values"),
+        ({"x": np.where(X == 4, np.inf, X)}, "Column 'x1' has 1 infinite value, the first in row 1"),
+        ({"x": np.where(X == 4, -np.inf, X)}, "Column 'x1' has 1 infinite value,"),
         ({"names": ["p"]}, "2 columns, but 1 names"),
         ({"names": ["p", "p"]}, "'p' stands for more than one column"),
         ({"weights": np.ones(3)}, "5 rows, but 3 values"),
@@ -176,7 +176,7 @@ class TestEncoder:
             ([["a", "b"]], "must be numbers"),
             (pd.DataFrame(X, columns=["p", "r"]), "The new data lack q"),
             (pd.DataFrame({"p": ["a"], "q": [1]}), "Column 'p' of the new data is not numeric"),
-            (np.array([[np.inf, 1]]), "Column 'p' has 1 infinite values"),
+            (np.array([[np.inf, 1]]), "Column 'p' has 1 infinite value,"),
         ],
     )
     def test_one_message_each(self, new: Any, said: str) -> None:

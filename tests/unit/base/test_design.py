@@ -263,7 +263,7 @@ class TestMissing:
         data = frame()
         data.loc[[1, 2], "x"] = np.nan
         data.loc[2, "g"] = None
-        assert "Values are missing: x (2 rows), g (1 rows)" in refused("y ~ x + g", data, missing="raise")
+        assert "Values are missing: x (2 rows), g (1 row)" in refused("y ~ x + g", data, missing="raise")
         assert "log(x)" in refused("y ~ log(x)", missing="raise")
 
     def test_what_a_transform_makes_missing_counts(self) -> None:
@@ -365,7 +365,7 @@ class TestInfinite:
         said = refused(formula, frame(x=values, y=values, k=[1, 2, 2] * (N // 3)))
         assert f"Column {column!r}" in said
         if "log" not in formula and "/0" not in formula:
-            assert "1 infinite values, the first in row 4" in said
+            assert "1 infinite value, the first in row 4" in said
 
     def test_into_a_transform(self) -> None:
         assert "'standardize(log(x))': standardize() is given" in refused(

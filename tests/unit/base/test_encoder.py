@@ -174,7 +174,7 @@ class TestEncode:
         assert encoded("y ~ cr(z, df=4)", {"z": [9.0]}).shape == (1, 4)
 
     def test_infinite(self) -> None:
-        assert "Column 'x' has 1 infinite values, the first in row 1" in refused("y ~ x", {"x": [1, np.inf]})
+        assert "Column 'x' has 1 infinite value, the first in row 1" in refused("y ~ x", {"x": [1, np.inf]})
         assert "Column 'log(z)'" in refused("y ~ log(z)", {"z": [0.0]})
 
     def test_not_a_frame(self) -> None:

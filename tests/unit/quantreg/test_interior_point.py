@@ -261,7 +261,7 @@ def test_the_arrays_passed_are_not_changed():
         ({"y": np.ones(3)}, r"got \(2, 1\) and \(3,\)"),
         ({"X": np.ones(2)}, r"must have shape \(n, p\)"),
         ({"y": np.array([1.0, np.nan])}, "`y` has 1 missing values"),
-        ({"X": np.array([[1.0], [np.inf]])}, "`X` has 1 infinite values"),
+        ({"X": np.array([[1.0], [np.inf]])}, "`X` has 1 infinite value,"),
         ({"y": np.array([1.0, -1e300])}, "`y` has values beyond 1e.150"),
         ({"weights": np.array([1.0, -1.0])}, "must not be negative"),
         ({"max_iter": 0}, "`max_iter` must be a whole number"),

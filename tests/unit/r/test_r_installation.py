@@ -37,11 +37,12 @@ class Machine:
         self.printed["--version"] = f'R version {version} (2022-10-31) -- "Name"'
         self.monkeypatch.setattr(shutil, "which", lambda name: f"/somewhere/{name}")
 
-    def rpy2(self, version, failure=None):
+    def rpy2(self, version, failure=None, parts=None):
         def look_up(name):
-            if version is None:
+            found = version if name == "rpy2" else parts
+            if found is None:
                 raise importlib.metadata.PackageNotFoundError(name)
-            return version
+            return found
 
         def load(name, package=None):
             if name.startswith("rpy2"):
@@ -85,6 +86,21 @@ def test_rpy2_too_new_for_this_r(machine, failure):
     ) as caught:
         session.start()
     assert "update R to 4.5 or later" in str(caught.value)
+    remedy = '`pip uninstall rpy2 rpy2-rinterface rpy2-robjects` and then `pip install "rpy2>=3.5.17,<3.6"`'
+    assert remedy in str(caught.value)
+
+
+@pytest.mark.parametrize(("version", "pin"), [("4.2.2", "rpy2>=3.5.17,<3.6"), ("4.5.1", "rpy2>=3.5.17")])
+def test_rpy2_installed_over_a_newer_one(machine, version, pin):
+    machine.r(version)
+    machine.rpy2("3.5.17", ImportError("undefined symbol"), parts="3.6.3")
+    found = r.available()
+    assert not found.ready
+    assert "rpy2-rinterface 3.6.3 and rpy2-robjects 3.6.3 stayed behind" in found.problem
+    assert found.problem.endswith(f'`pip uninstall rpy2 rpy2-rinterface rpy2-robjects` and then `pip install "{pin}"`.')
+    with pytest.raises(MissingDependencyError) as caught:
+        session.start()
+    assert str(caught.value) == found.problem
 
 
 def test_new_rpy2_with_new_r_is_no_conflict(machine):
