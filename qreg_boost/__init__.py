@@ -8,6 +8,7 @@ from qreg_boost.base.process import QuantileProcess
 from qreg_boost.boosting.model import QBR
 from qreg_boost.boosting.qbr_results import QBRResults
 from qreg_boost.boosting.stopping import CV, CVResult
+from qreg_boost.haar import haar_features, haar_layout, integral_image
 from qreg_boost.quantreg.model import QReg
 from qreg_boost.quantreg.results import QRegResults
 
@@ -24,6 +25,9 @@ __all__ = [
     "__version__",
     "anova",
     "datasets",
+    "haar_features",
+    "haar_layout",
+    "integral_image",
     "l1qreg",
     "load",
     "qbr",

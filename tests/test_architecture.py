@@ -21,6 +21,7 @@ WINGS = ("boosting", "quantreg", "kernel", "reject", "classify")
 MAY_IMPORT = {
     "base": set(),
     "datasets": {"base"},
+    "haar": {"base"},
     "plots": {"base"},
     "r": {"base"},
     **{wing: {"base"} for wing in WINGS},
@@ -29,7 +30,7 @@ MAY_IMPORT = {
     "sklearn": {"api", "base", "compose", *WINGS},
     "cli": {"api", "base", "datasets"},
     "__main__": {"cli"},
-    "__init__": {"api", "base", "compose", "datasets", *WINGS},
+    "__init__": {"api", "base", "compose", "datasets", "haar", *WINGS},
 }
 # (importing module, imported part): the results of boosting ask quantreg's solvers for the optimality gap.
 EXTRA_EDGES = {("boosting.qbr_results", "quantreg")}
