@@ -14,13 +14,17 @@ from qreg_boost.quantreg.solution import Solution, Status, check_loss
 from qreg_boost.quantreg.vertex import Vertex
 
 _EPS = float(np.finfo(float).eps)
-FIRST, SECOND, SECOND_LEAST = 60, 400, 20_000
-"""Rows of the first sample and of the second for each coefficient, and the least of the second."""
+FIRST, SECOND, LEAST = 60, 0.7, 1000
+"""Rows of the first sample for each coefficient, of the second over (n k)^(2/3), and the least of the second."""
 # Half-width of the first sorting in standard errors of the sample's fit.
 _ERRORS = 5.0
 _ROUNDS = 8
 # Rows so many times as far out as is typical are remote.
 _REMOTE = 2.0
+# The exact fit of more than this share of the rows is left to the fallback.
+_MOST = 0.7
+# Ridge of the least squares fit of a few rows, over the trace.
+_RIDGE = 1e-12
 # Share of the loss that rounding of the residuals may make up.
 _SLACK = 1e-6
 
@@ -36,6 +40,7 @@ class DenseRows:
         self.columns, self.R = _coordinates(X, self.w, self.sample, sizes)
         self.X: Any = X if len(self.columns) == self.p else np.ascontiguousarray(X[:, self.columns])
         self.steps = 0
+        self._whole: Part | None = None
 
     def part(self, rows: np.ndarray) -> Part:
         """Return the coordinates and weights of some rows.
@@ -43,19 +48,24 @@ class DenseRows:
         Rows far out are divided by their distance, and their weight is multiplied by it: the loss is the same, and a
         band of one width holds the rows whose sign a change of the coefficients by one size can turn.
         """
-        from scipy.linalg import solve_triangular
+        from scipy.linalg.blas import dtrsm
 
-        X = self.taken(rows)
-        Z = np.ascontiguousarray(solve_triangular(self.R, X.T, trans=1, check_finite=False).T)
+        whole = len(rows) == len(self.y) > len(self.columns)
+        if whole and self._whole is not None:
+            return self._whole
+        # The transposes are in the order of memory that BLAS wants: no copies but the result.
+        Z = dtrsm(1.0, self.R, self.taken(rows).T, trans_a=1).T
         w = None if self.w is None else self.w[rows]
         squares = np.einsum("ij,ij->i", Z, Z)
-        remote = np.flatnonzero(squares > _REMOTE**2 * Z.shape[1])
+        remote = (squares > _REMOTE**2 * Z.shape[1]).nonzero()[0]
         out = np.ones(len(Z))
         if len(remote):
             out[remote] = np.sqrt(squares[remote] / Z.shape[1]) / _REMOTE
             Z[remote] /= out[remote, None]
             w = out if w is None else w * out
-        return Part(Z, w, out)
+        found = Part(Z, w, out)
+        self._whole = found if whole else self._whole
+        return found
 
     def taken(self, rows: np.ndarray) -> np.ndarray:
         """Return rows (m, k) of the design."""
@@ -63,33 +73,36 @@ class DenseRows:
 
     def coefficients(self, g: np.ndarray) -> np.ndarray:
         """Return b (k,) of coordinates g."""
-        from scipy.linalg import solve_triangular
+        from scipy.linalg.blas import dtrsv
 
-        return solve_triangular(self.R, g, check_finite=False)
+        return dtrsv(self.R, g) if len(g) else g
 
     def fit(self, tau: float, start: Any) -> Solution | None:
         """Return the certified vertex, or None if a few rounds do not reach one."""
-        from scipy.linalg import solve_triangular
+        from scipy.linalg.blas import dtrsv
 
         n, k = self.X.shape
         if k == 0:
             return None
         b, half = self.begin(tau, start)
+        most = max(int(_MOST * n), 5 * BAND * k)
         for _ in range(_ROUNDS):
             if not np.isfinite(b).all() or np.isnan(half):
                 return None
             before, near, pull = self.sorted(b, half, tau)
             if len(near) < min(BAND * k, n):
-                half *= 2.0
+                half = _wider(2.0 * half, before, 2 * BAND * k)
                 continue
-            pull = solve_triangular(self.R, pull, trans=1, check_finite=False)
-            settled = Near(self.part(near), before[near], self._rounding(near, b), pull, tau).settle(half)
+            if len(near) == n:
+                half = np.inf
+            pull = dtrsv(self.R, pull, trans=1)
+            settled = Near(self.part(near), before[near], self._rounding(near, b), pull, tau).settle(half, most)
             self.steps += settled.steps
             vertex = settled.vertex
             if vertex is None:
                 if len(near) == n:
                     return None
-                half *= 4.0
+                half = _wider(4.0 * half, before, 2 * len(near))
                 continue
             inside = near[settled.inside]
             b = self._refined(b + self.coefficients(vertex.g), inside[vertex.basis])
@@ -112,7 +125,8 @@ class DenseRows:
             part = self.part(rows)
             c = (self.y[rows] - self.taken(rows) @ b) / part.out
             share = 0.6 if start is None and rows is first else 0.2
-            width = 1.5 * float(np.quantile(np.abs(c), share)) or float(np.mean(np.abs(c)))
+            place = int(share * (len(c) - 1))
+            width = 1.5 * float(np.partition(np.abs(c), place)[place]) or float(np.mean(np.abs(c)))
             if width < 1e-290:
                 return b, np.inf
             enough = max(NEAR * k, int(len(rows) * min(tau, 1.0 - tau) / 4))
@@ -140,12 +154,18 @@ class DenseRows:
 
     def _least_squares(self, rows: np.ndarray) -> np.ndarray:
         b = np.zeros(len(self.columns))
+        from qreg_boost.quantreg.newton_kernels import cholesky, gram, solve
+
         part = self.part(rows)
         # Remote rows count by their length, not its square: they would own the fit.
-        roots = np.ones(len(rows)) if part.w is None else np.sqrt(part.w)
+        w = np.ones(len(rows)) if part.w is None else part.w
+        factor = gram(part.Z, w)
+        factor[np.diag_indices(len(b))] += _RIDGE * np.trace(factor)
+        if not cholesky(factor):
+            return b
         for _ in range(2):  # the second time takes out the rounding of the first
             c = (self.y[rows] - self.taken(rows) @ b) / part.out
-            b = b + self.coefficients(np.linalg.lstsq(part.Z * roots[:, None], c * roots, rcond=None)[0])
+            b = b + self.coefficients(solve(factor, (w * c) @ part.Z))
         return b
 
     def _refined(self, b: np.ndarray, basis: np.ndarray) -> np.ndarray:
@@ -187,14 +207,23 @@ class DenseRows:
         a = (r > 0.0).astype(np.float64)
         a[inside] = vertex.a[:-1]
         loss = self.unit * check_loss(r, tau, self.w)
-        dropped = np.setdiff1d(np.arange(self.p), self.columns)
+        dropped = np.flatnonzero(np.isnan(coef))
         basis = inside[vertex.basis]
         return Solution(coef, loss, vertex.gap, self.steps, Status.OPTIMAL, dropped, a, basis, vertex.unique)
 
 
+def _wider(half: float, r: np.ndarray, count: int) -> float:
+    """Return a half-width of at least `half` that holds `count` residuals (n,): with ties they come in steps."""
+    count = min(count, len(r))
+    return max(half, 1.01 * float(np.partition(np.abs(r), count - 1)[count - 1]))
+
+
 def sampled(n: int, p: int) -> np.ndarray:
-    """Return the rows that are fitted first, increasing: the same ones every time, and all if that is not many more."""
-    m = max(SECOND * p, SECOND_LEAST)
+    """Return the rows that are fitted first, increasing: the same ones every time, and all if that is not many more.
+
+    Their number follows Portnoy & Koenker (1997, section 5): the band that remains is then about as large.
+    """
+    m = max(FIRST * p, int(SECOND * (n * p) ** (2 / 3)), LEAST)
     return np.unique(np.random.default_rng(n).integers(0, n, m)) if 3 * m < n else np.arange(n)
 
 

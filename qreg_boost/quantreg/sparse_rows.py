@@ -59,6 +59,7 @@ class SparseRows(DenseRows):
         self.R = factor * sizes[self.columns]
         self.X = X.tocsr() if len(self.columns) == self.p else X[:, self.columns].tocsr()
         self.steps = 0
+        self._whole = None
 
     def taken(self, rows: np.ndarray) -> np.ndarray:
         """Return rows (m, k) of the design."""
@@ -124,7 +125,7 @@ class SparseRows(DenseRows):
         r = self.y - self.X @ b
         coef = np.full(self.p, np.nan)
         coef[self.columns] = b
-        dropped = np.setdiff1d(np.arange(self.p), self.columns)
+        dropped = np.flatnonzero(np.isnan(coef))
         status = Status.WITHIN_TOLERANCE if gap <= tol else Status.STOPPED
         loss = self.unit * check_loss(r, tau, self.w)
         return Solution(coef, loss, gap, self.steps, status, dropped, a, np.empty(0, dtype=np.intp), False)

@@ -144,28 +144,28 @@ class _BasicRows:
     """The factored rows Z_h of a basis h."""
 
     def __init__(self, Z: np.ndarray, basis: np.ndarray) -> None:
-        from scipy.linalg import get_lapack_funcs, lu_factor
+        from scipy.linalg.lapack import dgecon, dgetrf
 
         self.Z, self.basis = Z, basis
         # Rows of very different weight: give each a length near 1.
         self.scale = np.max(np.abs(Z[basis]), axis=1)
         rows = Z[basis] / self.scale[:, None]
-        self.lu = lu_factor(rows, check_finite=False)
-        rcond, _ = get_lapack_funcs("gecon", (rows,))(self.lu[0], np.linalg.norm(rows, 1))
+        self.lu, self.pivots, _ = dgetrf(rows)
+        rcond, _ = dgecon(self.lu, np.abs(rows).sum(axis=0).max())
         self.singular = not rcond > 1e-15
 
     def solve(self, c: np.ndarray) -> np.ndarray:
         """Return the g (k,) at which Z_h g = c_h."""
-        from scipy.linalg import lu_solve
+        from scipy.linalg.lapack import dgetrs
 
-        return lu_solve(self.lu, c[self.basis] / self.scale, check_finite=False)
+        return dgetrs(self.lu, self.pivots, c[self.basis] / self.scale)[0]
 
     def complete(self, dual: np.ndarray, tau: float) -> float:
         """Set the basic entries of `dual` so that Z'a = (1 - tau) Z'1, and return how far it is out of [0, 1]."""
-        from scipy.linalg import lu_solve
+        from scipy.linalg.lapack import dgetrs
 
         for _ in range(3):  # the second pass refines, the third measures what is left
-            change = lu_solve(self.lu, (1.0 - tau - dual) @ self.Z, trans=1, check_finite=False) / self.scale
+            change = dgetrs(self.lu, self.pivots, (1.0 - tau - dual) @ self.Z, trans=1)[0] / self.scale
             dual[self.basis] += change
         return max(float(-dual.min()), float(dual.max()) - 1.0, 0.0) + float(np.max(np.abs(change)))
 

@@ -89,12 +89,30 @@ HOSTILE = {
 @pytest.mark.parametrize("n", [1_500, 30_000])
 def test_hostile_rows(kind, n, monkeypatch):
     # A small sample, so that 30,000 rows go through all stages.
-    monkeypatch.setattr(dense_rows, "SECOND_LEAST", 3_000)
+    monkeypatch.setattr(dense_rows, "SECOND", 0.3)
     X, y = HOSTILE[kind](*design(n, 4, seed=3), np.random.default_rng(2))
     for tau in (0.05, 0.5, 0.99) if n < 10_000 else (0.3,):
         fit = exact(X, y, tau)
         assert fit.status.optimal
         assert_no_worse(fit, X, y, tau)
+
+
+@pytest.mark.parametrize("kind", ["integer response", "integer design and response", "half zeros", "three values"])
+@pytest.mark.parametrize("tau", [0.1, 0.5, 0.75])
+def test_ties_need_no_fallback(kind, tau):
+    # Many rows lie on the fit to the last digit, and all others are far from it by comparison.
+    X, y = HOSTILE[kind](*design(20_000, 4, seed=3), np.random.default_rng(2))
+    for scale in (1.0, 1e-12):
+        assert exact(X, y * scale, tau).status is Status.OPTIMAL
+
+
+def test_a_column_that_few_rows_bound_needs_no_fallback():
+    # Its three rows are far from the fit of the sample, which holds none of them.
+    X, y = design(20_000, 4)
+    rare = np.arange(len(y)) < 3
+    X, y = np.column_stack([X, rare]), y + 50.0 * rare
+    for tau in (0.1, 0.5):
+        assert_certified(X, y, tau, None, exact(X, y, tau))
 
 
 @pytest.mark.parametrize("spread", [1.0, 4.0])
@@ -169,8 +187,8 @@ def test_the_fallback_says_so(monkeypatch):
 
 def test_a_sample_may_not_settle_which_columns_are_kept(monkeypatch):
     # The third column differs from the first in rows of which the sample may hold none.
-    monkeypatch.setattr(dense_rows, "SECOND_LEAST", 500)
-    monkeypatch.setattr(dense_rows, "SECOND", 10)
+    monkeypatch.setattr(dense_rows, "LEAST", 200)
+    monkeypatch.setattr(dense_rows, "SECOND", 0.1)
     X, y = design(20_000, 3)
     X[:, 2] = 1.0 + (np.arange(len(y)) == 7)
     fit = exact(X, y, 0.5)
