@@ -147,8 +147,8 @@ def check_choice(value: Any, name: str, allowed: Iterable[str]) -> str:
     allowed = list(allowed)
     if not isinstance(value, str) or value not in allowed:
         hint = nearest(value, allowed) if isinstance(value, str) else ""
-        choices = ", ".join(repr(a) for a in allowed)
-        raise InputError(f"`{name}` must be one of {choices}; got {value!r}.{hint}")
+        choices = f"{'one of ' if len(allowed) > 1 else ''}{', '.join(map(repr, allowed))}"
+        raise InputError(f"`{name}` must be {choices}; got {value!r}.{hint}")
     return value
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from qreg_boost.base.checks import NotDefinedError, listed
 from qreg_boost.base.tables import Fact, Row, Summary, Table, fits_a_line
-from qreg_boost.base.typeset import WIDTH, columns_of, level, matrix, numbers, shortened, wrap
+from qreg_boost.base.typeset import WIDTH, columns_of, level, matrix, numbers, settled, shortened, wrap
 
 if TYPE_CHECKING:
     from qreg_boost.base.process import QuantileProcess
@@ -112,7 +112,7 @@ def _crossing(process: QuantileProcess) -> list[Fact]:
 def _by_tau(params: pd.DataFrame | None, facts: list[FactByTau], taus: list[str]) -> Table:
     """Return the table, taus in columns; in rows if there are many and the coefficients fit a line."""
     names = [] if params is None else [str(name) for name in params.index]
-    text = [] if params is None else [numbers(row, NUMBER_WIDTH, 5) for row in params.to_numpy()]
+    text = [] if params is None else [numbers(settled(row), NUMBER_WIDTH, 5) for row in params.to_numpy()]
     if len(taus) > MANY:
         told = {
             fact.label for fact in facts if fact.label == "Iterations" and len(set(fact.cells)) == 1
@@ -149,7 +149,7 @@ def describe_process(process: QuantileProcess) -> str:
     except NotDefinedError:
         return "\n".join([*lines, f"tau: {listed(process.taus)}"])
     names = shortened(params.index[:MOST_ROWS], 30)
-    cells = [numbers(row, NUMBER_WIDTH, 5) for row in params.to_numpy()[:MOST_ROWS]]
+    cells = [numbers(settled(row), NUMBER_WIDTH, 5) for row in params.to_numpy()[:MOST_ROWS]]
     for columns in range(len(process), 0, -1):
         heads = [f"tau={tau}" for tau in process.taus[:columns]]
         rows = matrix(names, heads, [row[:columns] for row in cells])

@@ -29,9 +29,20 @@ def numbers(values: Iterable[float], width: int = 12, digits: int = 6) -> list[s
     array = np.asarray(list(values), dtype=float)
     sizes = np.abs(array[np.isfinite(array) & (array != 0.0)])
     decimals = _decimals(sizes, width, digits) if len(sizes) else 0
-    while decimals and np.array_equal(np.round(sizes, decimals - 1), sizes):
+    while decimals and np.allclose(np.round(sizes, decimals - 1), sizes, rtol=1e-13, atol=0.0):
         decimals -= 1  # no zeros that say nothing
     return [_number(float(value), decimals) for value in array]
+
+
+def settled(values: np.ndarray) -> np.ndarray:
+    """Return values of one quantity with 0 for those that are rounding beside the largest, below 1e-13 of it.
+
+    >>> settled(np.array([3.0, -8.9e-16, 1e-9])).tolist()
+    [3.0, 0.0, 1e-09]
+    """
+    sizes = np.abs(values)
+    largest = sizes[np.isfinite(sizes)].max(initial=0.0)
+    return np.where(sizes < 1e-13 * largest, 0.0, values)
 
 
 def number(value: float) -> str:

@@ -128,6 +128,8 @@ def plot_coefficients(table: pd.DataFrame, ols: pd.DataFrame | None = None, leve
         said = f"points: quantile regression, band: {band}" + (
             "" if ols is None else f"; dashed: least squares, {band}"
         )
+        if not np.isfinite(table[["conf_low", "conf_high"]].to_numpy(dtype=float)).all():
+            said += "; no band: no interval"
         panels[0].figure.suptitle(said, fontsize=FONT, color="0.4", x=0.99, ha="right")
     return panels
 
@@ -150,15 +152,21 @@ def plot_steps(taus: np.ndarray, coef: pd.DataFrame, ax: Any = None) -> Any:
     'tau'
     """
     panels = _panels(coef.shape[1], ax)
+    cut = False
     for one, term, name in zip(panels, coef.columns, labels(coef.columns), strict=True):
         one.stairs(coef[term].to_numpy(), taus, baseline=None, color=colour(0)[0], linewidth=1.2)
         one.set_title(name, loc="left", fontsize=11)
         inner = coef[term].to_numpy()[(taus[1:] > 0.02) & (taus[:-1] < 0.98)]
         low, high = np.nanmin(inner, initial=np.inf), np.nanmax(inner, initial=-np.inf)
         if high > low:  # the ends, fitted by few rows, would flatten the rest
-            one.set_ylim(low - 0.08 * (high - low), high + 0.08 * (high - low))
+            least, most = low - 0.08 * (high - low), high + 0.08 * (high - low)
+            one.set_ylim(least, most)
+            cut = cut or bool(((coef[term] < least) | (coef[term] > most)).any())
     for one in panels[-_in_a_row(coef.shape[1]) :]:
         one.set_xlabel("tau")
+    if cut and ax is None:
+        said = "below tau = 0.02 and above 0.98 the steps may leave the panel"
+        panels[0].figure.suptitle(said, fontsize=FONT, color="0.4", x=0.99, ha="right")
     return panels
 
 

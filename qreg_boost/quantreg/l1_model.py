@@ -169,7 +169,10 @@ def restore_l1(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> L1R
     facts = QRegFacts.from_state(meta["facts"])
     own = {name.removeprefix("path."): array for name, array in arrays.items() if name.startswith("path.")}
     path = L1Path(**own, tau=facts.tau, nobs=facts.nobs, total_weight=float(meta["total_weight"]))
-    return L1Results(path, facts, None, {"encoder": _encoder(meta, arrays), "null_loss": float(meta["null_loss"])})
+    known = {"encoder": _encoder(meta, arrays), "null_loss": float(meta["null_loss"])}
+    if facts.weighted:
+        known["losses"] = arrays["losses"]
+    return L1Results(path, facts, None, known)
 
 
 def _encoder(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Encoder:

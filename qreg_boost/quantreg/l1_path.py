@@ -77,7 +77,10 @@ class L1Path:
         if (s is None) == (lam is None):
             raise InputError("Give either `s`, the bound, or `lam`, the multiplier: `at(s=1.5)`, `at(lam=0.2)`.")
         name, value = ("s", s) if lam is None else ("lam", lam)
-        values = np.asarray(value, dtype=np.float64)
+        try:
+            values = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"`{name}` must be a number of at least 0; got {value!r}.") from None
         if not np.all(values >= 0.0):
             raise InputError(f"`{name}` must be at least 0; got {value!r}.")
         if lam is not None:

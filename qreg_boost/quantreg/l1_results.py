@@ -44,6 +44,13 @@ class L1Fit(QRegResults):
         self.df, self.how = int(about["df"]), str(about["how"])
 
     @property
+    def model(self) -> Any:
+        """The model, with its design; a loaded fit has none."""
+        if self._model is None:
+            raise _without_rows("fit")
+        return self._model
+
+    @property
     def se(self) -> str:
         """There is none: a message."""
         raise self._without("standard errors")
@@ -105,7 +112,7 @@ class L1Fit(QRegResults):
     def state(self, data: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return what a saved file holds; the rows belong to the path, so there is no fit with its rows."""
         if data:
-            raise InputError("A fit on the L1 path is saved without its rows; leave out data=True.")
+            raise _saved_without_rows("A fit on the L1 path")
         encoder_meta, encoder_arrays = self.encoder.state()
         about = {"s": self.s, "lam": self.lam, "df": self.df, "how": self.how}
         meta = {"facts": self.facts.state(), "about": about, "null_loss": self.null_loss, "encoder": encoder_meta}
@@ -156,6 +163,13 @@ class L1Results(FitResults):
         self._model = model
         self._known = dict(known or {})
 
+    @property
+    def model(self) -> Any:
+        """The model, with its design; a loaded path has none."""
+        if self._model is None:
+            raise _without_rows("path")
+        return self._model
+
     @cached_property
     def knots(self) -> pd.DataFrame:
         """One row per knot: s, lam (the multiplier from there to the next), objective, df, sic, gacv.
@@ -193,16 +207,21 @@ class L1Results(FitResults):
         own_lam = path.lam[piece] if piece < len(path.lam) else 0.0
         about = {"s": s, "lam": own_lam if lam is None else lam, "df": path.df[knot], "how": how}
         own = self._coefficients(coef)
-        model, known = None, self._known
-        objective = float(np.interp(s, path.s, path.objective))
-        facts = replace(self.facts, objective=objective, loss=objective)
-        if self._model is not None:
-            model = self._model.plain
-            if self.facts.weighted:
-                used = model.design.weights > 0
-                loss = check_loss((model.endog - model.fitted(own))[used], self.tau)
-                facts = replace(facts, loss=loss)
-        return L1Fit(facts, own, about, model, known)
+        objective, loss = (float(np.interp(s, path.s, losses)) for losses in (path.objective, self._losses))
+        facts = replace(self.facts, objective=objective, loss=loss)
+        return L1Fit(facts, own, about, None if self._model is None else self._model.plain, self._known)
+
+    @cached_property
+    def _losses(self) -> np.ndarray:
+        """Loss without weights at the knots, of rows with weight above 0; linear between knots, as the objective is."""
+        if not self.facts.weighted:
+            return self.path.objective
+        if self._model is None:
+            return np.asarray(self._known["losses"])
+        model = self._model.plain
+        used = model.design.weights > 0
+        coefs = self._coefficients(self.path.coef)
+        return np.array([check_loss((model.endog - model.fitted(coef))[used], self.tau) for coef in coefs])
 
     def select(self, criterion: str = "sic", **options: Any) -> L1Fit:
         """Return the fit at the knot that a criterion chooses.
@@ -220,7 +239,7 @@ class L1Results(FitResults):
             if options:
                 raise InputError(f"criterion={criterion!r} has no options; {', '.join(options)} belong to 'cv'.")
             knot = self.path.select(criterion)
-            return self._fit(float(self.path.s[knot]), self.path.coef[knot], f"{criterion}, among the knots")
+            return self._fit(float(self.path.s[knot]), self.path.coef[knot], f"{criterion.upper()}, among the knots")
         risk = self.cv(**options)
         knot = int(np.argmin(risk.mean(axis=0)))
         how = f"cross-validation, {len(risk)} folds, among the knots"
@@ -231,7 +250,10 @@ class L1Results(FitResults):
     ) -> pd.DataFrame:
         """Return the mean loss per held-out row, in units of y: folds by the bounds s of the knots."""
         if self._model is None:
-            raise NotDefinedError("This path was loaded without its rows, so it cannot be cross-validated.")
+            raise NotDefinedError(
+                "This path was loaded without its rows, so it cannot be cross-validated. select('sic') and "
+                "select('gacv') need none; for cross-validation fit the path to the data anew with l1qreg."
+            )
         found: pd.DataFrame = self._model.cross_validate(self.path.s, folds, k, rng, n_jobs, progress)
         return found
 
@@ -273,10 +295,27 @@ class L1Results(FitResults):
     def state(self, data: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return what a saved file holds: the path, without the rows."""
         if data:
-            raise InputError("An L1 path is saved without its rows; leave out data=True.")
+            raise _saved_without_rows("An L1 path")
         encoder_meta, encoder_arrays = self.encoder.state()
         meta = {"facts": self.facts.state(), "encoder": encoder_meta, "total_weight": self.path.total_weight}
         meta["null_loss"] = self._model.plain.null_loss(self.tau) if self._model else self._known["null_loss"]
         names = ("s", "coef", "lam", "objective", "df", "scale", "penalised")
         arrays = {f"path.{name}": getattr(self.path, name) for name in names}
+        if self.facts.weighted:
+            arrays["losses"] = self._losses
         return meta, arrays | {f"encoder.{name}": array for name, array in encoder_arrays.items()}
+
+
+def _without_rows(kind: str) -> NotDefinedError:
+    return NotDefinedError(
+        f"This {kind} was loaded from a file, which never holds the rows of an L1 path, so it has no `model`: there are "
+        "no fitted values or residuals, and nothing can be fitted anew. predict(new) needs no rows; for the rest fit "
+        "the path to the data anew with l1qreg."
+    )
+
+
+def _saved_without_rows(what: str) -> InputError:
+    return InputError(
+        f"{what} is saved without its rows; leave out data=True. To keep the rows too, pickle the object: that file "
+        "runs code when it is read."
+    )

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import InputError, check_tau, listed
+from qreg_boost.base.checks import InputError, NotDefinedError, check_tau, listed
 from qreg_boost.base.results import Results
 from qreg_boost.base.tables import Fact, Row, Summary, Table, fits_a_line
-from qreg_boost.base.typeset import level, number, numbers
+from qreg_boost.base.typeset import level, number, numbers, settled
 from qreg_boost.quantreg.facts import QRegFacts
 from qreg_boost.quantreg.report_several import MOST_TERMS
 
@@ -54,6 +54,13 @@ class QRegPath(Results):
         return len(self.process.coef)
 
     @property
+    def model(self) -> Any:
+        """The model, with its design; a loaded process has none."""
+        if self._model is None:
+            raise _without_rows()
+        return self._model
+
+    @property
     def formula(self) -> str | None:
         """The formula as written."""
         return self.facts.formula
@@ -84,13 +91,15 @@ class QRegPath(Results):
         labels = pd.Index(self.facts.columns, name="term")
         if np.ndim(tau) == 0:
             return pd.Series(self.process.at(check_tau(tau)), index=labels, name=f"tau={tau:g}")
+        if not len(tau):
+            raise InputError("`tau` is empty; give at least one quantile level between 0 and 1.")
         table = np.array([self.process.at(check_tau(one)) for one in tau]).T
         return pd.DataFrame(table, index=labels, columns=pd.Index(list(tau), name="tau"))
 
     def fit_at(self, tau: float) -> QRegResults:
         """Return the quantile regression at a tau, with all that belongs to one."""
         if self._model is None:
-            raise InputError("This process was loaded without its rows; params_at(tau) has the coefficients.")
+            raise _without_rows()
         found: QRegResults = self._model.at(check_tau(tau))
         return found
 
@@ -126,6 +135,11 @@ class QRegPath(Results):
 
     def state(self, data: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return what a saved file holds; the rows are never part of it."""
+        if data:
+            raise InputError(
+                "A process is saved without its rows; leave out data=True. To keep the rows too, pickle the object: "
+                "that file runs code when it is read."
+            )
         encoder_meta, encoder_arrays = self.encoder.state()
         names = ("taus", "coef", "objective", "basis", "unique", "dropped")
         arrays = {f"process.{name}": getattr(self.process, name) for name in names}
@@ -138,7 +152,7 @@ class QRegPath(Results):
         shown = np.arange(1, 10) / 10.0
         table = self.params_at(shown)
         names = [str(name) for name in table.index[:MOST_TERMS]]
-        columns = [numbers(row, 10, 5) for row in table.to_numpy()[:MOST_TERMS]]
+        columns = [numbers(settled(row), 10, 5) for row in table.to_numpy()[:MOST_TERMS]]
         rows = tuple(Row(level(tau), tuple(column[k] for column in columns)) for k, tau in enumerate(shown))
         one = Table(tuple(names), (rows,), corner="tau", even=False)
         if not fits_a_line(one):
@@ -183,4 +197,14 @@ class QRegPath(Results):
         unknown = [name for name in names if name not in known]
         if unknown:
             raise InputError(f"There is no coefficient {unknown[0]!r}. Terms: {listed(known)}.")
+        if not names:
+            raise InputError(f"`terms` is empty, so there is nothing to draw. Terms: {listed(known)}.")
         return plot_steps(self.process.taus, self.coef[names], axes)
+
+
+def _without_rows() -> NotDefinedError:
+    return NotDefinedError(
+        "This process was loaded from a file, which never holds its rows, so no single fit can be made. "
+        "params_at(tau) and predict(new, tau) need none; for standard errors, tests or fitted values fit the data anew "
+        "with qreg or qreg_process."
+    )

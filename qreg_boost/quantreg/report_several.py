@@ -9,7 +9,7 @@ import numpy as np
 
 from qreg_boost.base.checks import NotDefinedError, listed
 from qreg_boost.base.tables import Fact, Row, Summary, Table, fits_a_line
-from qreg_boost.base.typeset import fraction, level, numbers
+from qreg_boost.base.typeset import fraction, level, numbers, settled
 from qreg_boost.quantreg.inference import KINDS
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _beside(process: QRegProcess) -> Table:
     rows = []
     for position, name in enumerate(process.params.index[:MOST_TERMS]):
         values = process.params.to_numpy()[position]
-        rows.append(Row(str(name), tuple(text or "dropped" for text in numbers(values, 10, 5))))
+        rows.append(Row(str(name), tuple(text or "dropped" for text in numbers(settled(values), 10, 5))))
         rows += _uncertainty(process, position)
     facts = (Row("R1", _r1(process.fits)), Row("Check loss", tuple(numbers(process.objective, 10))))
     return Table(tuple(level(tau) for tau in process.taus), (tuple(rows), facts), corner="tau")
@@ -101,7 +101,7 @@ def _below(process: QRegProcess) -> tuple[Table, int]:
     names = [str(name) for name in process.params.index]
     at = chosen(SHOWN_OF_MANY)
     values = process.params.to_numpy()[:, at]
-    columns = [*(numbers(row, 10, 5) for row in values), list(_r1([process.fits[k] for k in at]))]
+    columns = [*(numbers(settled(row), 10, 5) for row in values), list(_r1([process.fits[k] for k in at]))]
     rows = tuple(Row(level(process.taus[k]), tuple(column[i] for column in columns)) for i, k in enumerate(at))
     table = Table((*names, "R1"), (rows,), corner="tau", even=False)
     if fits_a_line(table):
@@ -109,7 +109,7 @@ def _below(process: QRegProcess) -> tuple[Table, int]:
     at = chosen(SIDE_BY_SIDE)
     heads = tuple(level(process.taus[k]) for k in at)
     values = process.params.to_numpy()[:MOST_TERMS, at]
-    rows = tuple(Row(name, tuple(numbers(row, 10, 5))) for name, row in zip(names, values, strict=False))
+    rows = tuple(Row(name, tuple(numbers(settled(row), 10, 5))) for name, row in zip(names, values, strict=False))
     return Table(heads, (rows, (Row("R1", _r1([process.fits[k] for k in at])),)), corner="tau"), len(at)
 
 

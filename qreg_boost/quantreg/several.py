@@ -208,6 +208,8 @@ class QRegProcess(QuantileProcess):
                 raise InputError(
                     f"There is no coefficient {name!r}.{nearest(str(name), known)} Terms: {listed(known)}."
                 )
+        if not names:
+            raise InputError(f"`terms` is empty, so there is nothing to draw. Terms: {listed(known)}.")
         return names
 
     def least_squares(self, alpha: float = 0.1) -> pd.DataFrame:

@@ -8,6 +8,7 @@ import pytest
 
 import qreg_boost as qb
 from qreg_boost.base.checks import NotDefinedError
+from qreg_boost.plots.process import plot_coefficients
 
 
 @pytest.fixture(autouse=True)
@@ -69,3 +70,15 @@ def test_other_predictors_get_a_message(formula: str, found: str) -> None:
     fits = qb.qbr(formula, frame(), tau=[0.5])
     with pytest.raises(NotDefinedError, match=f"one numeric predictor; this fit has {found}.*predict"):
         fits.plot_lines()
+
+
+def test_what_the_figures_leave_out_is_said() -> None:
+    engel = qb.datasets.load("engel")
+    steps = qb.qreg_process("foodexp ~ income", engel).plot()
+    assert "steps may leave the panel" in steps[0].figure.get_suptitle()
+    bands = qb.qreg("foodexp ~ income", engel, tau=[0.25, 0.5]).plot()
+    assert "no band" not in bands[0].figure.get_suptitle()
+    table = pd.DataFrame(
+        {"tau": [0.2, 0.4], "term": "x", "estimate": 1.0, "conf_low": [0.0, np.nan], "conf_high": [2.0, np.nan]}
+    )
+    assert plot_coefficients(table)[0].figure.get_suptitle().endswith("no band: no interval")

@@ -48,7 +48,7 @@ BAD = {
     "option of another kind": (lambda: fit().with_se("iid", groups="g"), r"se='iid' has no option 'groups'\. It belongs to se=.*'cluster'.*Its options: bandwidth"),
     "alpha as an option": (lambda: fit().with_se("rank", alpha=0.05), r"no option 'alpha'\. conf_int\(alpha=\.\.\.\) and summary\(alpha=\.\.\.\) set the level"),
     "bandwidth": (lambda: fit().with_se("nid", bandwidth="hall").bse, r"`bandwidth` must be one of 'hall-sheather', 'bofinger'; got 'hall'"),
-    "style": (lambda: fit().summary(style="R"), r"`style` must be one of 'r'; got 'R'"),
+    "style": (lambda: fit().summary(style="R"), r"`style` must be 'r'; got 'R'"),
     "conf_int of tidy": (lambda: fit().tidy(conf_int=1), "`conf_int` must be True or False; got 1"),
     # groups
     "no groups": (lambda: fit(se="cluster"), r"se=\"cluster\" needs `groups`: a column name, or one label per row"),
@@ -80,9 +80,13 @@ BAD = {
     "l1 at nothing": (lambda: qb.l1qreg("y ~ x", DATA).at(), r"Give either `s`, the bound, or `lam`, the multiplier"),
     "l1 at both": (lambda: qb.l1qreg("y ~ x", DATA).at(s=1, lam=1), r"Give either `s`, the bound, or `lam`"),
     "l1 at several": (lambda: qb.l1qreg("y ~ x", DATA).at(s=[1, 2]), r"Give one number, for one fit; got \[1, 2\]"),
+    "l1 at text": (lambda: qb.l1qreg("y ~ x", DATA).at(s="a"), r"`s` must be a number of at least 0; got 'a'"),
     "l1 below 0": (lambda: qb.l1qreg("y ~ x", DATA).at(s=-1.0), r"`s` must be at least 0; got -1"),
     "l1 criterion": (lambda: qb.l1qreg("y ~ x", DATA).select("bic"), r"`criterion` must be one of 'sic', 'gacv', 'cv'; got 'bic'"),
     "l1 options": (lambda: qb.l1qreg("y ~ x", DATA).select("sic", k=5), r"criterion='sic' has no options; k belong to 'cv'"),
+    "process at no tau": (lambda: qb.qreg_process("y ~ x", DATA).predict(DATA, []), "`tau` is empty; give at least one"),
+    "process plot of nothing": (lambda: qb.qreg_process("y ~ x", DATA).plot(terms=[]), r"`terms` is empty.*Terms: Intercept, x"),
+    "plot of nothing": (lambda: fit(tau=[0.2, 0.8]).plot(terms=[]), r"`terms` is empty.*Terms: Intercept, x"),
     "l1 in R": (lambda: qb.l1qreg("y ~ x", DATA).at(s=1.0).compare_r(), "quantreg has no path in the bound"),
 }  # fmt: skip
 
@@ -96,7 +100,24 @@ def test_message(case: str) -> None:
 
 def test_loaded_paths_say_what_they_cannot(tmp_path) -> None:
     path = qb.load(qb.l1qreg("y ~ x", DATA).save(tmp_path / "path.qb"))
-    with pytest.raises(InputError, match="loaded without its rows, so it cannot be cross-validated"):
+    with pytest.raises(InputError, match=r"loaded without its rows, so it cannot be cross-validated.*fit the path to"):
         path.select("cv")
-    with pytest.raises(InputError, match=r"leave out data=True"):
-        qb.l1qreg("y ~ x", DATA).save(tmp_path / "path.qb", data=True)
+    for one in (path, path.at(s=1.0), qb.load(path.at(s=1.0).save(tmp_path / "fit.qb"))):
+        with pytest.raises(InputError, match=r"never holds the rows of an L1 path.*anew with l1qreg") as caught:
+            one.model  # noqa: B018
+        assert "data=True" not in str(caught.value)
+    for ask in (lambda fit: fit.fittedvalues, lambda fit: fit.resid, lambda fit: fit.augment()):
+        with pytest.raises(InputError, match="never holds the rows of an L1 path"):
+            ask(path.select("sic"))
+    process = qb.load(qb.qreg_process("y ~ x", DATA).save(tmp_path / "process.qb"))
+    for ask in (lambda path: path.fit_at(0.5), lambda path: path.model):
+        with pytest.raises(InputError, match=r"never holds its rows.*params_at\(tau\).*qreg or qreg_process"):
+            ask(process)
+
+
+@pytest.mark.parametrize("made", [qb.qreg_process("y ~ x", DATA), qb.l1qreg("y ~ x", DATA)])
+def test_paths_are_saved_without_their_rows(made, tmp_path) -> None:
+    for one in (made, made.at(s=1.0)) if hasattr(made, "at") else (made,):
+        with pytest.raises(InputError, match=r"leave out data=True.*pickle"):
+            one.save(tmp_path / "path.qb", data=True)
+    assert not (tmp_path / "path.qb").exists()

@@ -119,3 +119,11 @@ def test_print_is_short() -> None:
     assert 'qreg("foodexp ~ income", data, tau=0.5)' in text
     wide = qb.QReg(np.arange(60.0), np.random.default_rng(0).normal(size=(60, 40))).fit()
     assert "... and 16 more: fit.params" in str(wide)
+
+
+def test_rounding_beside_larger_coefficients_of_other_levels_is_0() -> None:
+    data = pd.DataFrame({"wool": np.repeat(["A", "B"], 27), "tension": np.tile(np.repeat(["L", "M", "H"], 9), 2)})
+    data["breaks"] = np.random.default_rng(1).poisson(28, 54)
+    fits = qb.qreg("breaks ~ wool * tension", data, tau=np.arange(1, 20) / 20)
+    assert row(str(fits.summary()), "wool[T.B]:tension[T.M]")[0] == "-4"
+    assert "e-1" not in str(fits) + str(fits.summary())
