@@ -15,10 +15,11 @@ import pandas as pd
 from qreg_boost.base.checks import LARGEST, InputError, listed, nearest
 from qreg_boost.base.design import Design
 from qreg_boost.boosting.facts import BoostFacts
-from qreg_boost.boosting.learners import LinearBlocks, Predictors
+from qreg_boost.boosting.learners import Predictors
 from qreg_boost.boosting.learners.base import PreparedLearner
-from qreg_boost.boosting.loop import Task, boost
-from qreg_boost.boosting.losses import CheckLoss, Judge, Loss
+from qreg_boost.boosting.loop import Task
+from qreg_boost.boosting.loops import loop_of
+from qreg_boost.boosting.losses import Judge, Loss
 from qreg_boost.boosting.path import BoostPath
 from qreg_boost.boosting.results import BoostResults
 from qreg_boost.boosting.settings import BoostSettings, describe_call
@@ -258,9 +259,7 @@ class BoostModel(ABC):
             return _start_alone(task, "the start alone: it fits every row exactly")
         if path is not None and (path.length >= stop or path.status != "complete"):
             return path
-        loop = boost
-        if isinstance(task.loss, CheckLoss) and isinstance(task.learner, LinearBlocks):
-            from qreg_boost.boosting.signflip import boost_check as loop  # compiled: only once a fit needs it
+        loop = loop_of(task)
         if path is None:
             with _bar(stop, self._one.progress) as bar:
                 return loop(task, stop, tick=bar.update)

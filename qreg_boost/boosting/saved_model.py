@@ -11,6 +11,7 @@ import pandas as pd
 from qreg_boost.base.checks import FileFormatError
 from qreg_boost.base.design import Design, Encoder, Term
 from qreg_boost.boosting.base_model import BoostModel
+from qreg_boost.boosting.basis_path import BasisPath
 from qreg_boost.boosting.facts import BoostFacts
 from qreg_boost.boosting.linear_path import LinearPath
 from qreg_boost.boosting.model import QBR
@@ -20,7 +21,7 @@ from qreg_boost.boosting.results import BoostResults
 
 FAMILIES: dict[str, tuple[type[BoostModel], type[BoostResults]]] = {"qbr": (QBR, QBRResults)}
 """Model and results of each family, by its formula function."""
-PATHS: dict[str, type[BoostPath]] = {path.kind: path for path in (LinearPath,)}
+PATHS: dict[str, type[BoostPath]] = {path.kind: path for path in (LinearPath, BasisPath)}
 """Kinds of path, by name."""
 
 

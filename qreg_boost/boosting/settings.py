@@ -20,7 +20,7 @@ from qreg_boost.base.checks import (
     nearest,
 )
 from qreg_boost.base.quantile import weighted_median, weighted_quantile
-from qreg_boost.boosting.learners import LEARNERS, Componentwise, Learner
+from qreg_boost.boosting.learners import LEARNERS, ByTerm, Componentwise, Learner, Linear, Spline
 from qreg_boost.boosting.steps import STEPS
 from qreg_boost.boosting.stopping import CV
 
@@ -111,7 +111,9 @@ def _check_mstop(mstop: Any) -> int | CV:
 
 
 def check_learner(learner: Any) -> Learner:
-    """Return the learner of a name, or the instance given."""
+    """Return the learner of a name, the instance given, or the learners of a mapping from terms."""
+    if isinstance(learner, Mapping):
+        return _check_mapping(learner)
     allowed = ", ".join(map(repr, LEARNERS))
     if isinstance(learner, str):
         if learner not in LEARNERS:
@@ -120,6 +122,19 @@ def check_learner(learner: Any) -> Learner:
     if not hasattr(learner, "prepare") or isinstance(learner, type):
         raise InputError(f"`learner` must be one of {allowed}, or an instance of a learner; got {learner!r}.")
     return learner
+
+
+def _check_mapping(learners: Mapping[Any, Any]) -> Learner:
+    if not learners:
+        raise InputError('`learner` is an empty mapping; name a term, as in {"x1": "spline"}. The others are linear.')
+    of_terms = {term: check_learner(learner) for term, learner in learners.items()}
+    for term, learner in of_terms.items():
+        if not isinstance(learner, (Linear, Spline)):
+            raise InputError(
+                f'`learner` gives {term!r} the learner {learner.name!r}; terms can be "linear" or "spline", side by '
+                "side. Other learners take all terms: give the name alone."
+            )
+    return ByTerm(of_terms)
 
 
 def describe_call(head: str, options: Mapping[str, Any], kind: type[BoostSettings]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,8 +39,43 @@ class LinearUpdate(Update):
     gradient: np.ndarray
 
 
+class BlockMemory:
+    """What learners of blocks of columns tell step rules: where each points, by the slopes of its columns."""
+
+    names: tuple[str, ...]
+    blocks: np.ndarray
+    spread: np.ndarray
+    intercept_learner: bool
+
+    def memory(self) -> Memory:
+        """Return the memory of a run that has not begun."""
+        return Memory.blank(len(self.names), int(self.blocks[-1]))
+
+    def _place(self, update: LinearUpdate) -> slice:
+        block = update.learner - self.intercept_learner
+        return slice(self.blocks[block], self.blocks[block + 1]) if block >= 0 else slice(-1, None)
+
+    def turned(self, update: LinearUpdate, memory: Memory) -> bool:
+        """Return whether the update points against the last one of its learner.
+
+        c'b of the gradient now and the slopes then is the inner product of the two fits about their means.
+        """
+        place = self._place(update)
+        last = memory.last[place]
+        if not len(update.gradient):
+            return bool(update.level * last[0] < 0.0)
+        spread = self.spread[place]
+        scale = np.where(spread > 0.0, spread, np.inf)
+        size = np.linalg.norm(update.gradient / scale) * np.linalg.norm(last * spread)
+        return bool(update.gradient @ last < -TIE * size)
+
+    def remember(self, update: LinearUpdate, memory: Memory) -> None:
+        """Note where the update points."""
+        memory.last[self._place(update)] = update.slopes if len(update.slopes) else update.level
+
+
 @dataclass(frozen=True)
-class LinearBlocks:
+class LinearBlocks(BlockMemory):
     """Linear learners prepared with the rows; serves the general loop and the sign-flip loop alike.
 
     Attributes
@@ -160,32 +195,6 @@ class LinearBlocks:
         """Return the fit (n,) of a path after m iterations on the training rows."""
         return path.fit_at(m, self.X)
 
-    def memory(self) -> Memory:
-        """Return the memory of a run that has not begun."""
-        return Memory.blank(len(self.names), self.X.shape[1])
-
-    def _place(self, update: LinearUpdate) -> slice:
-        block = update.learner - self.intercept_learner
-        return slice(self.blocks[block], self.blocks[block + 1]) if block >= 0 else slice(-1, None)
-
-    def turned(self, update: LinearUpdate, memory: Memory) -> bool:
-        """Return whether the update points against the last one of its learner.
-
-        c'b of the gradient now and the slopes then is the inner product of the two fits about their means.
-        """
-        place = self._place(update)
-        last = memory.last[place]
-        if not len(update.gradient):
-            return bool(update.level * last[0] < 0.0)
-        spread = self.spread[place]
-        scale = np.where(spread > 0.0, spread, np.inf)
-        size = np.linalg.norm(update.gradient / scale) * np.linalg.norm(last * spread)
-        return bool(update.gradient @ last < -TIE * size)
-
-    def remember(self, update: LinearUpdate, memory: Memory) -> None:
-        """Note where the update points."""
-        memory.last[self._place(update)] = update.slopes if len(update.slopes) else update.level
-
     def path(
         self,
         start: float,
@@ -218,18 +227,18 @@ class Reweighted:
 
     Attributes
     ----------
-    blocks : LinearBlocks
+    blocks : LinearBlocks or BandedBlocks
         Prepared with the weights of the iteration, which move its centres.
     centre : ndarray (p,)
         What the columns of the path are measured from.
     """
 
-    blocks: LinearBlocks
+    blocks: Any
     centre: np.ndarray
 
     def update(self, u: np.ndarray) -> LinearUpdate:
         """Return the weighted least-squares fit to u (n,) of the best learner."""
-        update = self.blocks.update(u)
+        update: LinearUpdate = self.blocks.update(u)
         block = update.learner - self.blocks.intercept_learner
         if block < 0:
             return update

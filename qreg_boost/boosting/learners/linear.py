@@ -7,34 +7,63 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qreg_boost.base.checks import LARGEST, InputError, check_choice
-from qreg_boost.base.rank import independent_columns
+from qreg_boost.base.checks import LARGEST, InputError, check_choice, check_positive
 from qreg_boost.boosting.learners.base import Learner, Predictors
 from qreg_boost.boosting.learners.blocks import LinearBlocks
+from qreg_boost.boosting.learners.gram import gram_factor
 
 if TYPE_CHECKING:
+    from qreg_boost.boosting.learners.bands import BandedBlocks
     from qreg_boost.boosting.moments import Moments
-
-FAINT = 1e-8
-"""A direction of a block this short, relative to its longest, is dependent on the others but for rounding."""
 
 
 @dataclass(frozen=True)
 class Linear:
     """One linear learner per term, all its columns and an intercept together: the QBR of Zheng (2012).
 
+    Parameters
+    ----------
+    df : float, optional
+        Degrees of freedom, the level not counted, that no term shall exceed. Without it a term of several columns, such
+        as a factor of many levels, is chosen too often: it lowers the squared error more by chance alone. With ``df=1``
+        each lowers it by chance as much as one column does.
+
+    Notes
+    -----
+    A term of rank m is fitted by ridge regression in the metric of its own fits: all its directions are shrunk by d, so
+    that neither units nor the coding of levels matter, with trace(2S - S'S) = m (2d - d^2) = df.
+
+    References
+    ----------
+    Hofner, Hothorn, Kneib and Schmid (2011), A Framework for Unbiased Model Selection Based on Boosting, Journal of
+    Computational and Graphical Statistics 20, 956-971.
+
     >>> Linear().name
     'linear'
     """
+
+    df: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.df is not None:
+            check_positive(self.df, "df", advice=" It bounds the degrees of freedom of a term; None sets no bound.")
 
     @property
     def name(self) -> str:
         """The name that the option `learner` takes."""
         return "linear"
 
-    def prepare(self, data: Predictors) -> LinearBlocks:
+    def prepare(self, data: Predictors) -> LinearBlocks | BandedBlocks:
         """Return one learner per term."""
-        moments = _moments(data)
+        if self.df is not None:
+            from qreg_boost.boosting.learners.mapping import prepared_terms
+
+            return prepared_terms(dict.fromkeys(data.terms, self), data)
+        return self.blocks(data)
+
+    def blocks(self, data: Predictors) -> LinearBlocks:
+        """Return one least-squares learner per term."""
+        moments = column_moments_of(data)
         if not data.intercept:
             moments = moments.about(np.zeros(data.X.shape[1]))
         return _blocks(
@@ -62,7 +91,7 @@ class Joint:
         """Return one learner of all terms together."""
         p = data.X.shape[1]
         together = replace(data, blocks=np.array([0, p] if p else [0]), terms=("all terms",) if p else ())
-        return Linear().prepare(together)
+        return Linear().blocks(together)
 
 
 @dataclass(frozen=True)
@@ -91,7 +120,7 @@ class Componentwise:
 
     def prepare(self, data: Predictors) -> LinearBlocks:
         """Return one learner per column, after the intercept's if the model has one."""
-        moments = _moments(data)
+        moments = column_moments_of(data)
         names = data.columns
         if not data.intercept:
             moments = moments.about(np.zeros(data.X.shape[1]))
@@ -103,7 +132,8 @@ class Componentwise:
         return _blocks((self, data), single, names, moments, moves_level=False, intercept_learner=data.intercept)
 
 
-def _moments(data: Predictors) -> Moments:
+def column_moments_of(data: Predictors) -> Moments:
+    """Return the moments of the predictors."""
     from qreg_boost.boosting.moments import column_moments  # compiled: only once a fit needs it
 
     return column_moments(data.X, data.weights)
@@ -118,7 +148,7 @@ def _blocks(
     intercept_learner: bool,
 ) -> LinearBlocks:
     data = source[1]
-    _check_sizes(data, moments)
+    check_sizes(data, moments)
     sizes = np.diff(blocks)
     varies = moments.varies
     allowed = np.array([], dtype=bool) if not len(sizes) else np.logical_or.reduceat(varies, blocks[:-1])
@@ -130,7 +160,7 @@ def _blocks(
     factor = np.zeros(int(factor_at[-1]))
     for k in np.flatnonzero((sizes > 1) & allowed):
         part = slice(blocks[k], blocks[k + 1])
-        own = _gram_factor(data.X[:, part], moments.centre[part], varies[part], data.weights)
+        own = gram_factor(data.X[:, part], moments.centre[part], varies[part], data.weights)
         factor[factor_at[k] : factor_at[k + 1]] = own.ravel()
     return LinearBlocks(
         names=names,
@@ -151,7 +181,7 @@ def _blocks(
     )
 
 
-def _check_sizes(data: Predictors, moments: Moments) -> None:
+def check_sizes(data: Predictors, moments: Moments) -> None:
     """Refuse columns whose squares are beyond floating point."""
     spread = moments.spread
     extreme = moments.varies & ~((spread > 1.0 / LARGEST) & (spread < LARGEST))
@@ -163,20 +193,3 @@ def _check_sizes(data: Predictors, moments: Moments) -> None:
             f"Column {data.columns[worst]!r} varies by {np.ptp(data.X[:, worst]):.3g}, too far from 1 to compute with; "
             "rescale it."
         )
-
-
-def _gram_factor(X: np.ndarray, centre: np.ndarray, varies: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return T (k, k) with T T' = G^-1 on the columns that vary and are independent, left to right; else rows are 0.
-
-    Each column kept may stand clear of those before it while all together are dependent but for rounding: directions
-    whose length is below `FAINT` of the longest are left out too.
-    """
-    centred = np.sqrt(weights)[:, None] * np.where(varies, X - centre, 0.0)
-    kept = independent_columns(centred)
-    scale = np.sqrt((centred[:, kept] ** 2).sum(axis=0))
-    _, lengths, directions = np.linalg.svd(np.linalg.qr(centred[:, kept] / scale, mode="r"), full_matrices=False)
-    clear = lengths > FAINT * lengths.max(initial=0.0)
-    factor = np.zeros((X.shape[1], X.shape[1]))
-    own = directions[clear].T / lengths[clear] / scale[:, None]
-    factor[np.ix_(kept, np.arange(own.shape[1]))] = own
-    return factor

@@ -9,10 +9,16 @@ import pandas as pd
 
 from qreg_boost.boosting.linear_path import LinearPath
 from qreg_boost.boosting.loop import boost
+from qreg_boost.boosting.loops import loop_of
 from qreg_boost.boosting.model import QBR
 from qreg_boost.boosting.signflip import boost_check
 
 LOOPS = {"general": boost, "sign-flip": boost_check}
+
+LINEAR = ("componentwise", "joint", "linear")
+"""Learners whose fits have coefficients."""
+BLOCKS = (*LINEAR, "spline")
+"""Learners made of blocks of columns: a level and slopes in each iteration, and a compiled loop for the check loss."""
 
 DRAWS = {
     "normal": lambda rng, size: rng.normal(size=size),
@@ -40,8 +46,10 @@ def frame(n: int, seed: int = 0) -> pd.DataFrame:
 
 
 def paths(model: QBR, stop: int) -> tuple[LinearPath, LinearPath]:
-    """Return what the general and the sign-flip loop make of one model."""
-    return boost(model.task(model.weights), stop), boost_check(model.task(model.weights), stop)
+    """Return what the general loop and the compiled loop of its learner make of one model."""
+    task = model.task(model.weights)
+    assert loop_of(task) is not boost
+    return boost(task, stop), loop_of(task)(model.task(model.weights), stop)
 
 
 def assert_same_path(one: LinearPath, other: LinearPath, tolerance: float = 1e-10) -> None:

@@ -10,12 +10,11 @@ import qreg_boost as qb
 from qreg_boost import QBR
 from qreg_boost.base.checks import ConvergenceWarning
 from qreg_boost.base.quantile import weighted_quantile
-from qreg_boost.boosting.learners import LEARNERS
 from qreg_boost.boosting.losses import CheckLoss
 from qreg_boost.boosting.steps import STEPS
-from tests.unit.boosting.cases import draw, frame
+from tests.unit.boosting.cases import LINEAR, draw, frame
 
-learners = pytest.mark.parametrize("learner", [name for name in LEARNERS if name != "joint"])  # those that select
+learners = pytest.mark.parametrize("learner", [name for name in LINEAR if name != "joint"])  # those that select
 
 
 @pytest.fixture(scope="module")

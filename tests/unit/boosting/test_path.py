@@ -7,20 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from qreg_boost.boosting.learners import LEARNERS
 from qreg_boost.boosting.linear_path import LinearPath
 from qreg_boost.boosting.losses import CheckLoss
 from qreg_boost.boosting.model import QBR
 from qreg_boost.boosting.path import stalled
 from qreg_boost.boosting.signflip import boost_check
-from tests.unit.boosting.cases import frame, paths
+from tests.unit.boosting.cases import LINEAR, frame, paths
 
 M = 60
 
 
-@pytest.fixture(
-    params=[(learner, formula) for learner in LEARNERS for formula in ("y ~ x1 + g + x2", "y ~ 0 + g + x1")]
-)
+@pytest.fixture(params=[(learner, formula) for learner in LINEAR for formula in ("y ~ x1 + g + x2", "y ~ 0 + g + x1")])
 def model(request) -> QBR:
     learner, formula = request.param
     return QBR.from_formula(formula, frame(90), 0.3, learner=learner)

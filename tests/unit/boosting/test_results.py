@@ -15,7 +15,7 @@ from qreg_boost.base.checks import ConvergenceWarning, InputError, NotDefinedErr
 from qreg_boost.base.quantile import weighted_quantile
 from qreg_boost.boosting.learners import LEARNERS
 from qreg_boost.boosting.losses import CheckLoss
-from tests.unit.boosting.cases import draw, frame
+from tests.unit.boosting.cases import LINEAR, draw, frame
 
 FORMULA = "y ~ x1 + g + x2"
 
@@ -25,7 +25,7 @@ def data() -> pd.DataFrame:
     return frame(150, seed=21)
 
 
-@pytest.fixture(scope="module", params=[name for name in LEARNERS if name != "joint"])  # those that select
+@pytest.fixture(scope="module", params=[name for name in LINEAR if name != "joint"])  # those that select
 def fit(request, data):
     return qb.qbr(FORMULA, data, 0.3, learner=request.param, mstop=120)
 
@@ -123,7 +123,7 @@ def test_extend_of_a_fit_chosen_by_cross_validation(data) -> None:
 # -- quality
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", LINEAR)
 @pytest.mark.parametrize("tau", [0.1, 0.5, 0.9])
 def test_gap_is_to_the_optimum_of_the_linear_programme(data, learner: str, tau: float) -> None:
     fit = qb.qbr(FORMULA, data, tau, learner=learner, mstop=60)

@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 
 from qreg_boost.boosting import signflip
-from qreg_boost.boosting.learners import LEARNERS
 from qreg_boost.boosting.model import QBR
-from tests.unit.boosting.cases import DRAWS, assert_same_path, draw, frame, paths
+from tests.unit.boosting.cases import BLOCKS, DRAWS, assert_same_path, draw, frame, paths
 
 TAUS = (0.1, 0.5, 0.95)
 
@@ -54,13 +53,13 @@ def rows() -> pd.DataFrame:
 
 @pytest.mark.parametrize("weights", [None, "counts", "real"])
 @pytest.mark.parametrize("formula", FORMULAS)
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", BLOCKS)
 def test_factors_weights_no_intercept(rows: pd.DataFrame, learner: str, formula: str, weights: str | None) -> None:
     model = QBR.from_formula(formula, rows, 0.3, learner=learner, weights=weights, step="fixed")
     assert_same_path(*paths(model, 800))
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", BLOCKS)
 def test_offset(rows: pd.DataFrame, learner: str) -> None:
     model = QBR.from_formula("y ~ x1 + g", rows, 0.7, learner=learner, offset="off", weights="real", step="fixed")
     assert_same_path(*paths(model, 800))
@@ -74,7 +73,7 @@ def test_starts_and_scales(rows: pd.DataFrame, init, step_scale) -> None:
 
 
 @pytest.mark.parametrize("tau", TAUS)
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", BLOCKS)
 def test_line_search_on_numbers(learner: str, tau: float) -> None:
     y, X = draw(300, 5, seed=6)
     # along all columns each search carries the rounding of the last further
@@ -97,7 +96,7 @@ def test_line_search_on_factors(formula: str, seed: int) -> None:
 @pytest.mark.parametrize("step", ["fixed", "adaptive"])
 @pytest.mark.parametrize("tau", [0.1, 0.37, 0.5])
 @pytest.mark.parametrize("formula", ["y ~ a + b", "y ~ a + x"])
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", BLOCKS)
 def test_balanced_factors(learner: str, formula: str, tau: float, step: str) -> None:
     """Means of u over equally large levels are often 0, and steps often cancel: there rounding must not decide.
 

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 import qreg_boost as qb
-from qreg_boost.boosting.learners import LEARNERS
 from qreg_boost.boosting.model import QBR
 from qreg_boost.boosting.signflip import boost_check
 from qreg_boost.boosting.steps import STEPS, step_unit
-from tests.unit.boosting.cases import assert_same_path, draw, frame, paths
+from tests.unit.boosting.cases import BLOCKS, assert_same_path, draw, frame, paths
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", BLOCKS)
 @pytest.mark.parametrize("name", STEPS)
 def test_both_loops_follow_every_rule(name: str, learner: str) -> None:
     y, X = draw(700, 3, seed=4)
