@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from qreg_boost import datasets
 from qreg_boost.api import anova, l1qreg, load, qbr, qreg, qreg_process
+from qreg_boost.api_classes import adaboost, l2boost, logitboost, qbc
 from qreg_boost.base.process import QuantileProcess
+from qreg_boost.boosting.classifier_model import QBC, AdaBoost, LogitBoost
+from qreg_boost.boosting.classifier_results import ClassBoostResults, QBCResults
+from qreg_boost.boosting.l2_model import L2Boost
 from qreg_boost.boosting.model import QBR
+from qreg_boost.boosting.qbc_process_results import QBCProcess
 from qreg_boost.boosting.qbr_results import QBRResults
 from qreg_boost.boosting.stopping import CV, CVResult
 from qreg_boost.haar import haar_features, haar_layout, integral_image
@@ -16,20 +21,31 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CV",
+    "QBC",
     "QBR",
+    "AdaBoost",
     "CVResult",
+    "ClassBoostResults",
+    "L2Boost",
+    "LogitBoost",
+    "QBCProcess",
+    "QBCResults",
     "QBRResults",
     "QReg",
     "QRegResults",
     "QuantileProcess",
     "__version__",
+    "adaboost",
     "anova",
     "datasets",
     "haar_features",
     "haar_layout",
     "integral_image",
     "l1qreg",
+    "l2boost",
     "load",
+    "logitboost",
+    "qbc",
     "qbr",
     "qreg",
     "qreg_process",

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from qreg_boost.base.checks import FileFormatError, InputError
+from qreg_boost.base.checks import FileFormatError, InputError, number_of
 from qreg_boost.base.process import QuantileProcess
 from qreg_boost.base.rows import caller_env
 from qreg_boost.base.storage import read
 from qreg_boost.boosting.model import QBR
-from qreg_boost.boosting.saved_model import restore_boost
+from qreg_boost.boosting.qbc_process_results import QBCProcess
+from qreg_boost.boosting.saved_model import FAMILIES, restore_boost
 from qreg_boost.quantreg.anova_results import AnovaResult, nested, slopes
 from qreg_boost.quantreg.l1_model import L1QReg, restore_l1, restore_l1_fit
 from qreg_boost.quantreg.model import QReg
@@ -232,7 +233,7 @@ def anova(
         return slopes(fits[0], joint, se, bandwidth)
     wrong = [type(fit).__name__ for fit in fits if type(fit) is not QRegResults]
     if wrong or len(fits) < 2:
-        found = ", ".join(wrong) or f"{len(fits)} fits"
+        found = ", ".join(wrong) or number_of(len(fits), "fit")
         raise InputError(
             "anova takes two or more fits of qreg at one tau, or one fit of qreg at several taus; got " + found + "."
         )
@@ -339,13 +340,13 @@ def l1qreg(
 
 
 _RESTORERS = {
-    "QBRResults": restore_boost,
+    **{results.__name__: restore_boost for _, results in FAMILIES.values()},
     "L1Fit": restore_l1_fit,
     "L1Results": restore_l1,
     "QRegPath": restore_process,
     "QRegResults": restore_qreg,
 }
-_PROCESSES = {"QuantileProcess": QuantileProcess, "QRegProcess": QRegProcess}
+_PROCESSES = {"QBCProcess": QBCProcess, "QuantileProcess": QuantileProcess, "QRegProcess": QRegProcess}
 
 
 def load(path: str | Path) -> Any:

@@ -22,6 +22,8 @@ HALF_LOG_2PI = 0.5 * np.log(2.0 * np.pi)
 class SmoothLoss:
     """What losses with a derivative have in common: a line search by bracketing, and weights left alone."""
 
+    of_residuals = False
+
     @property
     def vanishing(self) -> float:
         """Nil: the gradient of a convex loss is 0 at its minimum only."""
@@ -68,13 +70,14 @@ class SmoothLoss:
 
 @dataclass(frozen=True)
 class SmoothedScore(SmoothLoss):
-    """The smoothed score of Quantile Boost Classification (Zheng 2012, eq. 19): -(y - (1 - tau)) K(f / h).
+    """The smoothed cost of Quantile Boost Classification: tau y (1 - K(f / h)) + (1 - tau) (1 - y) K(f / h).
 
-    K is the standard normal distribution function; the risk is minus the objective that the paper maximises. Its
-    gradient dies away from the boundary f = 0 like the normal density.
+    K is the standard normal distribution function. The sum over rows is tau times the number of events less the
+    objective sum (y - (1 - tau)) K(f / h) that Zheng (2012, eq. 19) maximises; with K a step it is
+    tau FN + (1 - tau) FP (eq. 15). Its gradient dies away from the boundary f = 0 like the normal density.
 
     >>> round(SmoothedScore(0.25, 0.1).risk(np.array([1.0, 0.0]), np.zeros(2), np.ones(2)), 3)
-    0.25
+    0.5
     """
 
     tau: float
@@ -91,16 +94,18 @@ class SmoothedScore(SmoothLoss):
         return self.h
 
     def risk(self, y: np.ndarray, f: np.ndarray, weights: np.ndarray) -> float:
-        """Return minus the weighted sum of smoothed scores."""
-        return -float(np.dot(weights, (y - (1.0 - self.tau)) * ndtr(f / self.h)))
+        """Return the weighted sum of smoothed costs."""
+        price = np.where(y > 0.5, self.tau, 1.0 - self.tau)
+        return float(np.dot(weights, price * ndtr(np.where(y > 0.5, -f, f) / self.h)))
 
     def negative_gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return (y - (1 - tau)) phi(f / h) / h, Zheng (2012), Fig. 3."""
         return (y - (1.0 - self.tau)) * np.exp(-0.5 * (f / self.h) ** 2 - HALF_LOG_2PI) / self.h
 
     def constant(self, y: np.ndarray, weights: np.ndarray) -> float:
-        """Return 0: the score has no best constant but plus or minus infinity, and the paper starts from 0."""
-        return 0.0
+        """Return plus or minus infinity: all rows the event, or none, whichever costs less."""
+        events, others = float(np.dot(weights, y)), float(np.dot(weights, 1.0 - y))
+        return float(np.inf if self.tau * events >= (1.0 - self.tau) * others else -np.inf)
 
 
 @dataclass(frozen=True)
@@ -110,6 +115,8 @@ class Squared(SmoothLoss):
     >>> Squared().risk(np.array([1.0, 3.0]), np.zeros(2), np.ones(2))
     10.0
     """
+
+    of_residuals = True
 
     def risk(self, y: np.ndarray, f: np.ndarray, weights: np.ndarray) -> float:
         """Return the weighted sum of squared residuals."""
@@ -160,12 +167,13 @@ class Binomial(HalfLogOdds):
 class NewtonBinomial(Binomial):
     """The same likelihood by Newton steps: LogitBoost, Friedman, Hastie and Tibshirani (2000), Algorithm 3.
 
-    Learners are fitted to the working response z = (y - p) / (p (1 - p)) under weights p (1 - p).
+    Learners are fitted to the working response z = (y - p) / (p (1 - p)) under weights p (1 - p), and half of the fit
+    is added to f. p (1 - p) is not let below twice the machine's epsilon (their section 4.3).
 
     Attributes
     ----------
     zmax : float or None
-        Largest absolute working response; None for no bound.
+        Largest absolute working response; None for no bound but that of the weights.
     """
 
     zmax: float | None = 4.0
@@ -173,12 +181,11 @@ class NewtonBinomial(Binomial):
     def negative_gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return the working response: 1/p for events, -1/(1 - p) for others, within `zmax`."""
         s = 2.0 * y - 1.0
-        with np.errstate(over="ignore"):
-            z = s * (1.0 + np.exp(-2.0 * s * f))
+        z = s * expit(-2.0 * s * f) / self.curvature(y, f)
         return z if self.zmax is None else np.clip(z, -self.zmax, self.zmax)
 
     def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return p (1 - p), not below the smallest number that keeps its digits."""
+        """Return p (1 - p), bounded from below."""
         return np.maximum(expit(2.0 * f) * expit(-2.0 * f), 2.0 * np.finfo(float).eps)
 
 
@@ -218,8 +225,26 @@ class Votes(HalfLogOdds):
     def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return exp(-s f / 2), in proportion."""
         exponent = (0.5 - y) * f
-        return np.exp(exponent - exponent.max())
+        return np.maximum(np.exp(exponent - exponent.max()), np.finfo(float).tiny)
 
     def constant(self, y: np.ndarray, weights: np.ndarray) -> float:
-        """Return 0: votes start from none."""
-        return 0.0
+        """Return the log-odds of the event."""
+        return 2.0 * super().constant(y, weights)
+
+
+@dataclass(frozen=True)
+class Errors:
+    """What errors cost, to judge a fit by: `missed` an event that is not predicted, `flagged` one that is none.
+
+    >>> Errors(5.0, 1.0).risk(np.array([1.0, 0.0]), np.array([-1.0, 1.0]), np.ones(2))
+    6.0
+    """
+
+    missed: float = 1.0
+    flagged: float = 1.0
+    threshold: float = 0.0
+
+    def risk(self, y: np.ndarray, f: np.ndarray, weights: np.ndarray) -> float:
+        """Return the weighted sum of costs."""
+        event = f >= self.threshold
+        return float(np.dot(weights, np.where(y > 0.5, self.missed * ~event, self.flagged * event)))

@@ -11,17 +11,27 @@ import pandas as pd
 from qreg_boost.base.checks import FileFormatError
 from qreg_boost.base.design import Design, Encoder, Term
 from qreg_boost.boosting.base_model import BoostModel
-from qreg_boost.boosting.basis_path import BasisPath
+from qreg_boost.boosting.classifier_model import QBC, AdaBoost, LogitBoost
+from qreg_boost.boosting.classifier_results import AdaBoostResults, L2ClassResults, LogitBoostResults, QBCResults
 from qreg_boost.boosting.facts import BoostFacts
+from qreg_boost.boosting.l2_model import CLASSES, L2Boost
+from qreg_boost.boosting.l2_results import L2Results
 from qreg_boost.boosting.linear_path import LinearPath
 from qreg_boost.boosting.model import QBR
 from qreg_boost.boosting.path import BoostPath
 from qreg_boost.boosting.qbr_results import QBRResults
 from qreg_boost.boosting.results import BoostResults
 
-FAMILIES: dict[str, tuple[type[BoostModel], type[BoostResults]]] = {"qbr": (QBR, QBRResults)}
-"""Model and results of each family, by its formula function."""
-PATHS: dict[str, type[BoostPath]] = {path.kind: path for path in (LinearPath, BasisPath)}
+FAMILIES: dict[str, tuple[type[BoostModel], type[BoostResults]]] = {
+    "qbr": (QBR, QBRResults),
+    "qbc": (QBC, QBCResults),
+    "l2boost": (L2Boost, L2Results),
+    CLASSES: (L2Boost, L2ClassResults),
+    "logitboost": (LogitBoost, LogitBoostResults),
+    "adaboost": (AdaBoost, AdaBoostResults),
+}
+"""Model and results of each family."""
+PATHS: dict[str, type[BoostPath]] = {path.kind: path for path in (LinearPath,)}
 """Kinds of path, by name."""
 
 

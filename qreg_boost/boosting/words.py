@@ -11,6 +11,7 @@ from qreg_boost.base.checks import NotDefinedError
 from qreg_boost.base.tables import Fact
 from qreg_boost.base.typeset import distance, fraction, level, number
 from qreg_boost.boosting.base_words import Words
+from qreg_boost.boosting.class_words import AdaBoostWords, L2ClassWords, L2Words, LogitBoostWords, QBCWords
 
 if TYPE_CHECKING:
     from qreg_boost.boosting.qbr_results import QBRResults
@@ -81,5 +82,12 @@ class QBRWords(Words):
         return distance(gap), about if far else ""
 
 
-WORDS: dict[str, Words] = {"qbr": QBRWords()}
-"""The words of each family, by its formula function."""
+WORDS: dict[str, Words] = {
+    "qbr": QBRWords(),
+    "qbc": QBCWords(),
+    "l2boost": L2Words(),
+    "l2boost of classes": L2ClassWords(),
+    "logitboost": LogitBoostWords(),
+    "adaboost": AdaBoostWords(),
+}
+"""The words of each family."""

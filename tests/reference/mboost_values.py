@@ -37,3 +37,7 @@ def warpbreaks() -> pd.DataFrame:
     table["wool"] = pd.Categorical(table["wool"], ["A", "B"])
     table["tension"] = pd.Categorical(table["tension"], ["L", "M", "H"])
     return table
+
+
+def binary() -> pd.DataFrame:
+    return pd.read_csv(FOLDER / "binary.csv")
