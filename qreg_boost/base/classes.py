@@ -72,7 +72,7 @@ def read_classes(y: Any, label: str, event: Any = None) -> tuple[np.ndarray, Cla
     >>> read_classes(["good", "bad", "good"], "credit", event="bad")[1].event
     'bad'
     """
-    levels, codes, dtype = _levels(y, label)
+    levels, codes, dtype = levels_of(y, label)
     if len(levels) != 2:
         what = "one class only" if len(levels) == 1 else f"{len(levels)} distinct values"
         remedy = (
@@ -91,10 +91,10 @@ def read_classes(y: Any, label: str, event: Any = None) -> tuple[np.ndarray, Cla
         second = matches[0]
     other = levels[0] if second == levels[1] else levels[1]
     coded = (codes == levels.index(second)).astype(float)
-    return coded, Classes(_plain(other), _plain(second), dtype)
+    return coded, Classes(plain(other), plain(second), dtype)
 
 
-def _levels(y: Any, label: str) -> tuple[list[Any], np.ndarray, str]:
+def levels_of(y: Any, label: str) -> tuple[list[Any], np.ndarray, str]:
     """Return the distinct labels that occur, in order, and the position of each row's label."""
     if isinstance(getattr(y, "dtype", None), pd.CategoricalDtype):
         used = pd.Categorical(y).remove_unused_categories()
@@ -114,5 +114,5 @@ def _levels(y: Any, label: str) -> tuple[list[Any], np.ndarray, str]:
     return list(distinct), codes, dtype
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,104 @@
+"""What models of labels have in common: formula or arrays in, labels coded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from qreg_boost.base.checks import InputError
+from qreg_boost.base.classes import read_classes
+from qreg_boost.base.confusion import confusion_counts
+from qreg_boost.base.design import Design
+from qreg_boost.base.facts import Facts
+from qreg_boost.base.levels import Levels
+
+
+class RowsModel:
+    """A model of rows: its design, its options by name, the call that made it.
+
+    Attributes
+    ----------
+    design : Design
+        The response coded, if it holds labels.
+    options : dict
+        As they were given or fall back on defaults.
+    call : str
+    """
+
+    function: ClassVar[str]
+
+    design: Design
+    options: dict[str, Any]
+    call: str
+
+    @property
+    def formula(self) -> str | None:
+        """The formula as written; None for a model of arrays."""
+        return self.design.formula
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Case weights (n,), 1 where none were given."""
+        return np.ones(len(self.design.y)) if self.design.weights is None else self.design.weights
+
+    @property
+    def used(self) -> np.ndarray | slice:
+        """The rows of weight above 0: a mask (n,), or a slice of all."""
+        weights = self.design.weights
+        return slice(None) if weights is None or (weights > 0).all() else weights > 0
+
+    def _described(self, formula: str | None, options: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
+        head = f"{type(self).__name__}(y, X" if formula is None else f'{self.function}("{formula}", data'
+        given = [f"{k}={v!r}" for k, v in options.items() if not _same(v, defaults.get(k))]
+        return ", ".join([head, *given]) + ")"
+
+    def _need_columns(self) -> None:
+        if not self.design.X.shape[1]:
+            raise InputError('There is no predictor: nothing to tell classes apart by. Write "y ~ x1 + x2".')
+
+
+class ClassModel(RowsModel):
+    """A model of labels."""
+
+    levels: Levels
+
+    def _read(self, design: Design, event: Any) -> None:
+        """Take the design of a response of two labels."""
+        from dataclasses import replace
+
+        y, classes = read_classes(_used_labels(design), design.response, event)
+        self.levels = Levels((classes.other, classes.event), classes.dtype)
+        if design.weights is not None and not (design.weights > 0).all():
+            y = _codes_with_zero_weight(design, self.levels, y)
+        self.design = replace(design, y=y)
+        self._need_columns()
+
+    def facts(self, predicted: np.ndarray, tau: float | None = None, **own: Any) -> Facts:
+        """Return the facts of a fit that predicts these codes (n,) for the rows."""
+        counts = confusion_counts(self.design.y, predicted, len(self.levels.labels), self.design.weights)
+        known = {"levels": self.levels.state(), "confusion": counts.tolist(), **own}
+        return Facts.of(self.design, function=self.function, call=self.call, own=known, tau=tau)
+
+
+def _used_labels(design: Design) -> Any:
+    if design.weights is None or (design.weights > 0).all():
+        return design.y
+    return design.y[design.weights > 0]
+
+
+def _codes_with_zero_weight(design: Design, levels: Levels, used: np.ndarray) -> np.ndarray:
+    """Return codes of all rows; a row of weight 0 may hold a label that no other row has, and is then missing."""
+    values = pd.Series(design.y).astype(object)
+    y = values.map({label: float(k) for k, label in enumerate(levels.labels)}).to_numpy(dtype=float)
+    y[design.weights > 0] = used  # type: ignore[operator]
+    return y
+
+
+def _same(value: Any, default: Any) -> bool:
+    try:
+        return bool(value == default)
+    except (TypeError, ValueError):
+        return False

@@ -1,0 +1,1 @@
+"""Classifiers that are no boosting: the median classifier and binary quantile regression."""
