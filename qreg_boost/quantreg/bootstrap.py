@@ -12,6 +12,7 @@ Hagemann, A. (2017). Cluster-robust bootstrap inference in quantile regression m
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,9 +21,10 @@ import numpy as np
 
 from qreg_boost.base.checks import ConvergenceWarning, InputError, check_choice, check_count, check_tau, warn
 from qreg_boost.base.resampling import generator, run_tasks
+from qreg_boost.quantreg.adaptive_kernel import adaptive_density
 from qreg_boost.quantreg.covariance import check_groups
 from qreg_boost.quantreg.interior_point import interior_point
-from qreg_boost.quantreg.rows import Rows
+from qreg_boost.quantreg.rows import Rows, inverse
 from qreg_boost.quantreg.solution import Solution
 from qreg_boost.quantreg.tilted import tilted
 
@@ -30,8 +32,11 @@ Solver = Callable[..., Solution]
 # A replicate: coefficients (k,) in the coordinates of `Rows.Z`, less those of the fit; None if it cannot be had.
 Replicate = Callable[[np.random.Generator], "np.ndarray | None"]
 
-# A resample in which a column is missing is drawn again this often.
+# A resample in which a column is missing, or a score out of reach, is drawn again this often.
 _REDRAWN = 20
+_JUST_WITHIN = 1.0 - 1e-9
+# Rows of a sparse design that are dense at a time.
+_BLOCK = 4096
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,8 @@ def bootstrap(
     method : str
         "xy": rows with replacement. "wxy": exponential weights. "pwy": the gradient is replaced by its distribution at
         the true coefficients. "mcmb": Markov chain, one coefficient at a time, in orthogonal coordinates. "wild":
-        residuals of random size and sign. "cluster": the clusters' gradients with random signs and sizes.
+        residuals, corrected for leverage, of random size and sign. "cluster": the gradients of clusters with random
+        signs and sizes.
     reps : int
         Number of replicates.
     groups : (n,) array, optional
@@ -122,7 +128,7 @@ def bootstrap(
     labels = None if groups is None else check_groups(groups, len(rows.used))[rows.used]
     draws = generator(rng)
     if method == "mcmb":
-        moves: list[np.ndarray | None] = list(_chain(rows, tau, reps, draws))
+        moves: list[np.ndarray | None] = list(_chain(rows, tau, reps, draws, _dual_signs(rows, fit, tau)))
     else:
         one = _REPLICATES[method](rows, tau, solver, labels)
         root = np.random.SeedSequence([int(value) for value in draws.integers(2**32, size=4)])
@@ -172,18 +178,21 @@ def _wxy(rows: Rows, tau: float, solver: Solver, labels: np.ndarray | None) -> R
 
 
 def _tilt(rows: Rows, tau: float, solver: Solver, gradient: Callable[[np.random.Generator], np.ndarray]) -> Replicate:
-    """Return the replicate at which the estimating function has a random value instead of 0."""
+    """Return the replicate at which the estimating function is minus a random gradient instead of 0."""
 
     def one(rng: np.random.Generator) -> np.ndarray | None:
-        fit = tilted(rows.Z, rows.r, tau, gradient(rng), solver)
+        drawn = gradient(rng)
+        fit = tilted(rows.Z, rows.r, tau, drawn, solver)
+        if fit is None:  # the steepest slope there is, met exactly (all rows of a cell on one side, say)
+            fit = tilted(rows.Z, rows.r, tau, _JUST_WITHIN * drawn, solver)
         return None if fit is None else fit.coef
 
     return one
 
 
 def _pwy(rows: Rows, tau: float, solver: Solver, labels: np.ndarray | None) -> Replicate:
-    # Parzen, Wei and Ying (1994): sum of x (tau - 1[u < tau]) with u uniform.
-    return _tilt(rows, tau, solver, lambda rng: rows.Z.T @ (tau - (rng.random(rows.n) < tau)))
+    # Parzen, Wei and Ying (1994): the estimating function equals the sum of x (tau - 1[u < tau]) with u uniform.
+    return _tilt(rows, tau, solver, lambda rng: rows.Z.T @ ((rng.random(rows.n) < tau) - tau))
 
 
 def _cluster(rows: Rows, tau: float, solver: Solver, labels: np.ndarray | None) -> Replicate:
@@ -192,14 +201,21 @@ def _cluster(rows: Rows, tau: float, solver: Solver, labels: np.ndarray | None) 
     # Mammen's two points: mean 0, second and third moment 1.
     root = np.sqrt(5.0)
     low, high, chance = (1.0 - root) / 2.0, (1.0 + root) / 2.0, (root + 1.0) / (2.0 * root)
-    return _tilt(rows, tau, solver, lambda rng: np.where(rng.random(len(scores)) < chance, low, high) @ scores)
+    return _tilt(rows, tau, solver, lambda rng: -np.where(rng.random(len(scores)) < chance, low, high) @ scores)
 
 
 def _wild(rows: Rows, tau: float, solver: Solver, labels: np.ndarray | None) -> Replicate:
-    size = np.abs(rows.r)
+    """Return the replicate of residuals of random size and sign (Feng, He and Hu 2011).
+
+    First each residual r moves away from 0 by x'(X'X)^-1 x (tau - 1[r < 0]) / f, with f the density of the errors at 0:
+    fitted residuals are nearer to 0 than errors by about that. As in R, f is an adaptive kernel estimate.
+    """
+    f = adaptive_density(rows.r, 0.0)
+    correction = _leverages(rows) * _signs(rows, tau) / f if f > 0.0 else 0.0
+    size = np.abs(rows.r + correction)
 
     def one(rng: np.random.Generator) -> np.ndarray | None:
-        # Feng, He and Hu (2011), section 2: two points, whose tau-quantile is 0.
+        # Section 2 of the paper: two points, whose tau-quantile is 0.
         factor = np.where(rng.random(rows.n) < tau, -2.0 * tau, 2.0 * (1.0 - tau))
         g = solver(rows.Z, factor * size, tau).coef
         return None if np.isnan(g).any() else g
@@ -212,37 +228,85 @@ def _signs(rows: Rows, tau: float) -> np.ndarray:
     return np.where(rows.r < 0, tau - 1.0, tau)
 
 
-def _chain(rows: Rows, tau: float, reps: int, rng: np.random.Generator) -> np.ndarray:
+def _leverages(rows: Rows) -> np.ndarray:
+    """Return x'(X'X)^-1 x of each row, weights taken in, (n,)."""
+    C, Z = inverse(rows.gram()), rows.Z
+    if isinstance(Z, np.ndarray):
+        return np.einsum("ij,ij->i", Z @ C, Z)
+    blocks = (Z[at : at + _BLOCK].toarray() for at in range(0, rows.n, _BLOCK))
+    return np.concatenate([np.einsum("ij,ij->i", block @ C, block) for block in blocks])
+
+
+def _dual_signs(rows: Rows, fit: Solution, tau: float) -> np.ndarray:
+    """Return tau - 1[r < 0], and for residuals of 0 the values between with which the gradient is 0, (n,)."""
+    return np.where(rows.zero, fit.a[rows.used] - (1.0 - tau), _signs(rows, tau))
+
+
+def _chain(rows: Rows, tau: float, reps: int, rng: np.random.Generator, signs: np.ndarray) -> np.ndarray:
     """Return the states (reps, k) of the Markov chain: each coefficient in turn solves its own estimating equation.
 
-    The coordinates are orthogonal, as Kocherginsky, He and Mu (2005) advise: the chain then hardly remembers.
+    Its right side is a sum of n scores x (tau - 1[r < 0]) drawn with replacement, for each coefficient anew (He and Hu
+    2002). The coordinates are those of x (X'X)^(-1/2) with the symmetric root, as Kocherginsky, He and Mu (2005)
+    advise: the chain then hardly remembers. `signs` are dual values less 1 - tau: where residuals are 0 they lie
+    between tau - 1 and tau, and the scores sum to 0.
     """
     Z = rows.Z if isinstance(rows.Z, np.ndarray) else rows.Z.toarray()
-    lower = np.linalg.cholesky(Z.T @ Z) if rows.k else np.empty((0, 0))
-    Q = np.linalg.solve(lower, Z.T).T
-    scores = Q * _signs(rows, tau)[:, None]
-    scores = scores - scores.mean(axis=0)
+    if not rows.k:
+        return np.empty((reps, 0))
+    lower = np.linalg.cholesky(Z.T @ Z)
+    left, _, right = np.linalg.svd(lower.T @ rows.T)
+    turn = np.linalg.solve(lower.T, left @ right)  # w x = Q (X'W'WX)^(1/2), Q = Z turn
+    Q = Z @ turn
+    scores = Q * signs[:, None]
+    equations = [_Equation.of(q, tau) for q in Q.T]
     state, r = np.zeros(rows.k), rows.r.copy()
     states = np.empty((reps, rows.k))
     for step in range(reps):
-        for j in range(rows.k):
-            drawn = float(np.sum(scores[rng.integers(rows.n, size=rows.n), j]))
-            move = _univariate(Q[:, j], r, tau, drawn)
+        for j, equation in enumerate(equations):
+            move = equation.solved(r, functools.partial(_drawn_sum, scores[:, j], rng))
             state[j] += move
             r -= move * Q[:, j]
         states[step] = state
-    return np.linalg.solve(lower.T, states.T).T
+    return states @ turn.T
 
 
-def _univariate(q: np.ndarray, r: np.ndarray, tau: float, gradient: float) -> float:
-    """Return the t that minimises the check loss of r - t q, less gradient t, by a weighted quantile of r / q."""
-    rows = np.flatnonzero(q)
-    t = r[rows] / q[rows]
-    order = np.argsort(t)
-    # Slope far to the left, where r - t q has the sign of q; each point passed raises it by |q|.
-    start = -float(np.sum(np.where(q > 0, tau, tau - 1.0) * q)) - gradient
-    slopes = start + np.cumsum(np.abs(q[rows[order]]))
-    return float(t[order[min(int(np.searchsorted(slopes, 0.0)), len(order) - 1)]])
+def _drawn_sum(scores: np.ndarray, rng: np.random.Generator) -> float:
+    return float(np.sum(scores[rng.integers(len(scores), size=len(scores))]))
+
+
+@dataclass(frozen=True)
+class _Equation:
+    """The estimating equation of one coefficient: sum of q (tau - 1[r - t q < 0]) = score.
+
+    Attributes
+    ----------
+    rows : (m,) int array
+        Rows where q is not 0.
+    q : (m,) array
+        Their values.
+    start : float
+        Minus the left side far to the left; each r / q passed raises it by abs(q).
+    """
+
+    rows: np.ndarray
+    q: np.ndarray
+    start: float
+
+    @classmethod
+    def of(cls, q: np.ndarray, tau: float) -> _Equation:
+        rows = np.flatnonzero(q)
+        return cls(rows, q[rows], -float(np.sum(np.where(q > 0, tau, tau - 1.0) * q)))
+
+    def solved(self, r: np.ndarray, draw: Callable[[], float]) -> float:
+        """Return the t at which the left side passes a drawn score; scores that it never reaches are drawn again."""
+        t = r[self.rows] / self.q
+        order = np.argsort(t)
+        slopes = self.start + np.cumsum(np.abs(self.q[order]))
+        for _ in range(_REDRAWN):
+            score = draw()
+            if self.start < -score <= slopes[-1]:
+                break
+        return float(t[order[min(int(np.searchsorted(slopes, -score)), len(order) - 1)]])
 
 
 _REPLICATES: dict[str, Callable[..., Replicate]] = {
