@@ -52,6 +52,21 @@ class BasisPath(LinearPath):
             out += values[:, q] * b[cell + q]
         return out
 
+    def part_at(self, m: int, columns: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return what the predictors `columns` (k,) of one term add to the fit at `values` (rows, k) after m iterations.
+
+        Measured from the term's centre.
+        """
+        X = np.zeros((len(values), int(self.sources[-1])))
+        X[:, columns] = values
+        k = int(np.searchsorted(self.sources, columns[0], side="right")) - 1
+        return self.contribution(k, self.slopes_at(m), X)
+
+    def span(self, column: int) -> tuple[float, float] | None:
+        """Return the range of a predictor in training, known of those that are splines."""
+        knots = self.knots[int(np.searchsorted(self.sources, column, side="right")) - 1]
+        return None if knots is None else (knots.low, knots.high)
+
     def fit_at(self, m: int, X: np.ndarray) -> np.ndarray:
         """Return the fit (rows,) after m iterations at X (rows, p), in units of the fit, offset not included."""
         slopes = self.slopes_at(m)

@@ -76,6 +76,18 @@ class LinearPath(BoostPath):
         table[:, 0] += self.start - table[:, 1:] @ self.centre
         return table
 
+    @property
+    def additive(self) -> bool:
+        """Whether the fit is a sum of functions of one term each."""
+        return True
+
+    def part_at(self, m: int, columns: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return what the predictors `columns` (k,) of one term add to the fit at `values` (rows, k) after m iterations.
+
+        Measured from the term's centre.
+        """
+        return (values - self.centre[columns]) @ self.slopes_at(m)[columns]
+
     def columns_of(self, X: np.ndarray) -> np.ndarray:
         """Return the learners' columns at predictors X; for linear learners the predictors themselves."""
         return X

@@ -103,6 +103,15 @@ class BoostPath(ABC):
             risks[m] = loss.risk(y, f, weights)
         return risks / weights.sum()
 
+    @property
+    def additive(self) -> bool:
+        """Whether the fit is a sum of functions of one term each."""
+        return False
+
+    def span(self, column: int) -> tuple[float, float] | None:
+        """Return the range of a predictor in training where the path knows it, else None."""
+        return None
+
     @abstractmethod
     def handles_missing(self) -> bool:
         """Return whether rows of X in which something is missing have a fit."""

@@ -18,6 +18,7 @@ class QBRResults(BoostResults):
 
     title = "Quantile Boost Regression"
     loss_name = "check loss"
+    unit = "units of y"
     loss_unit = "units of y"
 
     def _why_stalled(self) -> str:

@@ -43,6 +43,7 @@ class BoostResults(FitResults):
 
     title = "Boosting"
     loss_name = "loss"
+    unit = "units of the fit"
     loss_unit = ""
 
     def __init__(
@@ -330,6 +331,47 @@ class BoostResults(FitResults):
         from qreg_boost.plots.paths import plot_importance
 
         return plot_importance(self.importance, tau=self.tau, ax=ax, loss=self.loss_name)
+
+    def effect(self, term: str, grid: Any = 100) -> pd.DataFrame:
+        """Return what a term adds to the fit: columns term, x (or level), effect, in units of the fit.
+
+        Its weighted mean over the rows of the fit is 0. For fits that are sums over terms (linear, spline, stump) it is
+        the term's own contribution; for trees the partial dependence of Friedman (2001): the mean of the fit over the
+        rows with the term set to each value, less the mean of the fit.
+
+        Parameters
+        ----------
+        term : str
+            A term of the formula, or a column of the arrays.
+        grid : int, array_like or DataFrame
+            Number of points over the range of the rows; or the values themselves; or rows with all columns of the
+            formula, for terms of several columns such as ``poly(x, 2)`` or ``x:g``. A factor is shown at its levels.
+
+        Raises
+        ------
+        InputError
+            If there is no such term, or a loaded fit would need the rows.
+
+        References
+        ----------
+        Friedman (2001), Greedy Function Approximation: A Gradient Boosting Machine, Annals of Statistics 29, 1189-1232.
+        """
+        from qreg_boost.boosting.effects import effect
+
+        return effect(self, term, grid)
+
+    @property
+    def facts_only(self) -> bool:
+        """Whether the fit comes from a file without the rows."""
+        return self._model is None
+
+    def plot_effect(self, term: str, grid: Any = 100, ax: Any = None) -> Any:
+        """Draw what a term adds to the fit, with the values of the rows at the foot; return the Axes."""
+        from qreg_boost.boosting.effects import effect, observed
+        from qreg_boost.plots.effects import plot_effect
+
+        rows = None if isinstance(grid, pd.DataFrame) else observed(self, term)
+        return plot_effect(effect(self, term, grid), self.tau, rows, self.unit, ax)
 
     def compare_r(self) -> Any:
         """Return a comparison with R: the gap to `rq`'s optimum, and equality with mboost where that is installed."""

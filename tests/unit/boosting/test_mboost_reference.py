@@ -7,6 +7,7 @@ below the 1e-9 asked for here. Selections are whole numbers and must be equal, a
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import qreg_boost as qb
@@ -140,6 +141,34 @@ def test_factors_by_the_general_loop(learner: str) -> None:
     model = qb.QBR.from_formula(formula, mboost.warpbreaks(), stored["tau"], learner=learner, **RAW)
     path = boost(model.task(model.weights), stored["mstop"])
     assert counted_from_one(path) == stored[mboost.LEARNERS[learner]]["xselect"]
+
+
+@pytest.fixture(scope="module")
+def smooth():
+    return pd.read_csv(mboost.FOLDER / "smooth.csv")
+
+
+@pytest.mark.parametrize("tau", [0.25, 0.5, 0.9])
+def test_splines(smooth, tau: float) -> None:
+    """df is trace(2S - S'S), the constant counted: by trace(S) the selections differ and the fits by 0.1."""
+    stored = mboost.values("quantreg_pspline")
+    theirs = next(run for run in stored["runs"] if run["tau"] == tau)
+    fit = qb.qbr("y ~ x1 + x2 + x3", smooth, tau, learner="spline", mstop=stored["mstop"], **RAW)
+    assert fit.start == pytest.approx(theirs["offset"], rel=1e-14)
+    assert counted_from_one(fit.path) == theirs["xselect"]
+    np.testing.assert_allclose(fit.risk_path, theirs["risk_path"], rtol=TOLERANCE)
+    close(fit.fittedvalues, theirs["fitted"])
+    close(fit.predict(smooth), theirs["fitted"])
+
+
+@pytest.mark.parametrize("tau", [0.25, 0.5, 0.9])
+def test_splines_by_the_general_loop(smooth, tau: float) -> None:
+    stored = mboost.values("quantreg_pspline")
+    theirs = next(run for run in stored["runs"] if run["tau"] == tau)
+    model = qb.QBR.from_formula("y ~ x1 + x2 + x3", smooth, tau, learner="spline", **RAW)
+    path = boost(model.task(model.weights), stored["mstop"])
+    assert counted_from_one(path) == theirs["xselect"]
+    np.testing.assert_allclose(path.risks, theirs["risk_path"], rtol=TOLERANCE)
 
 
 @pytest.mark.parametrize("way", ["fit.cv", "mstop=CV"])
