@@ -137,10 +137,16 @@ def _notes(process: QRegProcess, shown: int, many: bool) -> Iterator[str]:
         yield f"lower, upper: {100.0 * (1.0 - alpha):.4g} % intervals by inverting the rank score test."
     else:
         yield "In brackets: standard errors. fits[tau].summary() has the tests and intervals of one quantile."
+        missing = [level(fit.tau) for fit in process.fits if fit.bse.isna()[fit.params.notna()].any()]
+        if missing:
+            yield f"Standard errors could not be estimated at tau = {listed(missing, 8)}: fits[tau].summary() says why."
     if len(process.params) > MOST_TERMS and not many:
         yield f"{len(process.params) - MOST_TERMS} more coefficients are in fits.params."
     if facts.aliased:
         yield f"Dropped, as combinations of the columns to their left: {listed(facts.aliased)}."
+    perfect = [level(fit.tau) for fit in process.fits if fit.objective == 0]
+    if perfect:
+        yield f"The fit is perfect at tau = {listed(perfect, 8)}: all residuals are 0."
     several = [level(fit.tau) for fit in process.fits if not fit.facts.unique and fit.objective > 0]
     if several:
         yield f"The optimum is not unique at tau = {listed(several, 8)}: other coefficients reach the same check loss."

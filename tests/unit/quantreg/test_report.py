@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import qreg_boost as qb
+from qreg_boost.quantreg.covariance import DensityWarning
 from tests.unit.quantreg.cases import DATA, ENGEL
 
 
@@ -119,6 +120,16 @@ def test_print_is_short() -> None:
     assert 'qreg("foodexp ~ income", data, tau=0.5)' in text
     wide = qb.QReg(np.arange(60.0), np.random.default_rng(0).normal(size=(60, 40))).fit()
     assert "... and 16 more: fit.params" in str(wide)
+
+
+def test_several_levels_say_why_standard_errors_are_missing() -> None:
+    perfect = pd.DataFrame({"y": [1.0, 3.0, 2.0], "x": [0.0, 1.0, 3.0], "z": [1.0, 0.0, 1.0]})
+    with pytest.warns(DensityWarning):
+        text = " ".join(summary("y ~ x + z", perfect, tau=[0.2, 0.5]).split())
+    assert "could not be estimated at tau = 0.200, 0.500: fits[tau].summary() says why." in text
+    assert "The fit is perfect at tau = 0.200, 0.500: all residuals are 0." in text
+    usual = summary(tau=[0.2, 0.5])
+    assert "could not be estimated" not in usual and "perfect" not in usual
 
 
 def test_rounding_beside_larger_coefficients_of_other_levels_is_0() -> None:
