@@ -57,11 +57,14 @@ def independent_columns(X: np.ndarray, tol: float = 1e-7, weights: np.ndarray | 
     return column_basis(X, tol, weights).columns
 
 
-def column_basis(X: np.ndarray, tol: float = 1e-7, weights: np.ndarray | None = None) -> ColumnBasis:
+def column_basis(
+    X: np.ndarray, tol: float = 1e-7, weights: np.ndarray | None = None, sizes: np.ndarray | None = None
+) -> ColumnBasis:
     """Return the columns kept by `independent_columns` together with their triangular factor.
 
-    Arguments are those of `independent_columns`. The factor is accurate enough to precondition with, X_k R^-1 being
-    orthonormal to about 1e-9 or better.
+    Arguments are those of `independent_columns`, and `sizes` (p,), no less than the largest size in each column, where
+    they are known. The factor is accurate enough to precondition with, X_k R^-1 being orthonormal to about 1e-9 or
+    better.
 
     Examples
     --------
@@ -75,7 +78,7 @@ def column_basis(X: np.ndarray, tol: float = 1e-7, weights: np.ndarray | None = 
         return ColumnBasis(np.empty(0, dtype=np.intp), np.empty((0, 0)))
     heaviest = 1.0 if weights is None else float(np.max(weights)) or 1.0
     roots = None if weights is None else np.sqrt(np.asarray(weights, dtype=np.float64) / heaviest)
-    scale = power_of_two(np.maximum(X.max(axis=0), -X.min(axis=0)))
+    scale = power_of_two(np.maximum(X.max(axis=0), -X.min(axis=0)) if sizes is None else sizes)
     factor = _cholesky(X, scale, roots, max(1e-3, 10.0 * tol)) if n >= p else None
     columns = np.arange(p)
     if factor is None:

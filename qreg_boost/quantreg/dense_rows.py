@@ -120,7 +120,7 @@ class DenseRows:
         first = self.sample[:: max(1, m // (FIRST * k))]
         b = self._least_squares(first) if start is None else np.nan_to_num(np.asarray(start, float)[self.columns])
         for rows in (first, self.sample):
-            if len(rows) == n and (rows is self.sample or start is not None):
+            if len(rows) == n:
                 return b, np.inf
             part = self.part(rows)
             c = (self.y[rows] - self.taken(rows) @ b) / part.out
@@ -170,11 +170,11 @@ class DenseRows:
 
     def _refined(self, b: np.ndarray, basis: np.ndarray) -> np.ndarray:
         """Return coefficients at which the basic rows' residuals are smaller than rounding left them."""
+        from scipy.linalg.lapack import dgesv
+
         part = self.part(basis)
-        try:
-            return b + self.coefficients(np.linalg.solve(part.Z, (self.y[basis] - self.taken(basis) @ b) / part.out))
-        except np.linalg.LinAlgError:
-            return b
+        _, _, g, singular = dgesv(part.Z, (self.y[basis] - self.taken(basis) @ b) / part.out)
+        return b if singular else b + self.coefficients(g)
 
     def _rounding(self, rows: np.ndarray, b: np.ndarray) -> Rounding:
         """Return what gives the rounding of residuals near coefficients b (k,)."""
@@ -236,9 +236,9 @@ def _coordinates(
     """
     n, p = X.shape
     if len(sample) < n:
-        kept = column_basis(X[sample], weights=None if w is None else w[sample])
+        kept = column_basis(X[sample], weights=None if w is None else w[sample], sizes=sizes)
         longest = np.sqrt(n) * sizes  # the weights are 1 on average
         if len(kept.columns) == p and (np.diag(kept.factor) > 1e-6 * longest).all():
             return kept.columns, kept.factor / np.sqrt(len(sample))
-    kept = column_basis(X, weights=w)
+    kept = column_basis(X, weights=w, sizes=sizes)
     return kept.columns, kept.factor / np.sqrt(n)

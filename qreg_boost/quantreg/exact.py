@@ -78,14 +78,20 @@ def exact(X: Any, y: Any, tau: float, weights: Any = None, *, start: Any = None)
     """
     if hasattr(X, "tocsr"):
         return sparse_fit(X, y, tau, weights, start=start)
+    from qreg_boost.quantreg.kernels import largest
+
     given = _Given.of(X, y, tau, weights)
     X, y, tau, w = given.X, given.y, given.tau, given.w
     n, p = X.shape
     if n < max(_FEWEST, _FEWEST_EACH * p) or p == 0:
         return interior_point(X, y, tau, w)
     rows = None if w is None or w.all() else np.flatnonzero(w)
-    used = (X, y, w) if rows is None or w is None else (X[rows], y[rows], w[rows])
-    found = DenseRows(*used, given.sizes).fit(tau, start)
+    if rows is None or w is None:
+        design = DenseRows(X, y, w, given.sizes)
+    else:
+        kept = X[rows]
+        design = DenseRows(kept, y[rows], w[rows], largest(read_only(kept)))
+    found = design.fit(tau, start)
     if found is None:
         fallen = interior_point(X, y, tau, w)
         fell = fallen.status is Status.OPTIMAL and fallen.objective > 0

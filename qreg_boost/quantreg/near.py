@@ -9,7 +9,7 @@ import numpy as np
 
 from qreg_boost.quantreg.band import Band, Fitted, solve_band
 from qreg_boost.quantreg.smooth import Smoothed, smoothed
-from qreg_boost.quantreg.vertex import Vertex
+from qreg_boost.quantreg.vertex import Vertex, middle
 
 TOL = 1e-10
 """Largest certified relative gap that counts as optimal."""
@@ -48,18 +48,13 @@ class Settled:
     steps: int
 
 
-def _middle(values: np.ndarray) -> float:
-    """Return a median, the upper one of two: `np.median` takes several times as long for few."""
-    return float(np.partition(values, len(values) // 2)[len(values) // 2])
-
-
 class Near:
     """The rows near zero with their residuals c (m,), and the pull (k,) of all others."""
 
     def __init__(self, part: Part, c: np.ndarray, rounding: Rounding, pull: np.ndarray, tau: float) -> None:
         self.Z, self.w, self.out, self.c = part.Z, part.w, part.out, c / part.out
         self.rounding, self.pull, self.tau = rounding, pull, tau
-        self.spread = _middle(np.abs(self.c))
+        self.spread = middle(np.abs(self.c))
         self.steps = 0
 
     def settle(self, half: float, most: int) -> Settled:

@@ -171,6 +171,17 @@ def test_small_problems_go_to_the_interior_point_method():
     assert exact(np.empty((2_000, 0)), np.ones(2_000), 0.25).objective == 500.0
 
 
+def test_rows_of_weight_zero_have_no_say_in_the_scale():
+    X, y = design(2_000, 3)
+    X[:, 2] *= 1e-15
+    w = np.ones(len(y))
+    plain = exact(X[1:], y[1:], 0.5)
+    X[0], w[0] = 1e150, 0.0
+    fit = exact(X, y, 0.5, w)
+    assert fit.dropped.size == 0
+    np.testing.assert_allclose(fit.coef, plain.coef, rtol=1e-9)
+
+
 def test_a_perfect_fit_has_loss_zero():
     X, _ = design(2_000, 4)
     fit = exact(X, X @ [1.0, 2.0, 3.0, 4.0], 0.3)
