@@ -75,7 +75,7 @@ def boost(
             break
         f += step.gamma * update.fitted
         step.put_on_fit(y, f)
-        updates.append(update)
+        updates.append(update.bare())
         gammas.append(step.gamma)
         risks.append(loss.risk(y, f, weights))
         task.step.after(update, risks[-2], risks[-1], memory)

@@ -28,6 +28,10 @@ class Loss(Protocol):
     def vanishing(self) -> float:
         """Below this absolute value in every row, the negative gradient has vanished: no iteration is left to make."""
 
+    @property
+    def of_residuals(self) -> bool:
+        """Whether the loss depends on y - f alone, so that `constant` of residuals is the best shift of a fit."""
+
     def risk(self, y: np.ndarray, f: np.ndarray, weights: np.ndarray) -> float:
         """Return the weighted sum of losses."""
 
@@ -81,6 +85,7 @@ class CheckLoss:
     tau: float
 
     vanishing = 0.0
+    of_residuals = True
 
     def risk(self, y: np.ndarray, f: np.ndarray | float, weights: np.ndarray) -> float:
         """Return the weighted sum of check losses, in units of y."""

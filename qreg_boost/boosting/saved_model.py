@@ -11,6 +11,7 @@ import pandas as pd
 from qreg_boost.base.checks import FileFormatError
 from qreg_boost.base.design import Design, Encoder, Term
 from qreg_boost.boosting.base_model import BoostModel
+from qreg_boost.boosting.basis_path import BasisPath
 from qreg_boost.boosting.classifier_model import QBC, AdaBoost, LogitBoost
 from qreg_boost.boosting.classifier_results import AdaBoostResults, L2ClassResults, LogitBoostResults, QBCResults
 from qreg_boost.boosting.facts import BoostFacts
@@ -21,6 +22,7 @@ from qreg_boost.boosting.model import QBR
 from qreg_boost.boosting.path import BoostPath
 from qreg_boost.boosting.qbr_results import QBRResults
 from qreg_boost.boosting.results import BoostResults
+from qreg_boost.boosting.tree_path import TreePath
 
 FAMILIES: dict[str, tuple[type[BoostModel], type[BoostResults]]] = {
     "qbr": (QBR, QBRResults),
@@ -31,7 +33,7 @@ FAMILIES: dict[str, tuple[type[BoostModel], type[BoostResults]]] = {
     "adaboost": (AdaBoost, AdaBoostResults),
 }
 """Model and results of each family."""
-PATHS: dict[str, type[BoostPath]] = {path.kind: path for path in (LinearPath,)}
+PATHS: dict[str, type[BoostPath]] = {path.kind: path for path in (LinearPath, BasisPath, TreePath)}
 """Kinds of path, by name."""
 
 

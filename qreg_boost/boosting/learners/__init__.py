@@ -6,12 +6,15 @@ from qreg_boost.boosting.learners.blocks import LinearBlocks
 from qreg_boost.boosting.learners.linear import Componentwise, Joint, Linear
 from qreg_boost.boosting.learners.mapping import ByTerm
 from qreg_boost.boosting.learners.spline import Spline
+from qreg_boost.boosting.learners.tree import Stump, Tree
 
 LEARNERS: dict[str, Learner] = {
     "linear": Linear(),
     "componentwise": Componentwise(),
     "joint": Joint(),
     "spline": Spline(),
+    "stump": Stump(),
+    "tree": Tree(),
 }
 """Learners that have a name of their own; an option takes the name or an instance."""
 
@@ -28,5 +31,7 @@ __all__ = [
     "Predictors",
     "PreparedLearner",
     "Spline",
+    "Stump",
+    "Tree",
     "Update",
 ]

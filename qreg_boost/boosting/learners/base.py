@@ -8,7 +8,7 @@ of the best, relative, are equal and the first learner wins.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -37,6 +37,10 @@ class Update:
 
     learner: int
     fitted: np.ndarray
+
+    def bare(self) -> Any:
+        """Return the update without what it says of each row: what a path needs of it."""
+        return replace(self, fitted=np.empty(0))
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,8 @@ class Predictors:
         The same, C-contiguous, where it lies in memory anyway.
     all_rows : ndarray (m, p) or None
         All rows, those of weight 0 included.
+    branches : bool
+        Whether rows stay that miss predictors, which are NaN then.
     """
 
     X: np.ndarray
@@ -95,6 +101,7 @@ class Predictors:
     intercept: bool
     by_column: np.ndarray | None = None
     all_rows: np.ndarray | None = None
+    branches: bool = False
 
 
 class Fitter(Protocol):
