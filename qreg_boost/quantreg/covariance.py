@@ -34,6 +34,9 @@ Solver = Callable[..., Solution]
 _NORMAL = NormalDist()
 # A difference of fitted quantiles within this part of the largest one counts as none.
 _NO_DIFFERENCE = float(np.finfo(float).eps) ** 0.5
+# Fits at two levels that differ by no more than this part of the median residual are one fit, but for the precision of
+# the solver.
+_ONE_FIT = 1e-6
 
 
 class DensityWarning(UserWarning):
@@ -158,10 +161,12 @@ def nid(
 def local_density(rows: Rows, tau: float, h: float, solver: Solver) -> np.ndarray:
     """Return the density (n,) of each row's response at its quantile: 2 h over the difference of fits at tau +- h.
 
-    It is 0 where the fits cross or touch.
+    It is 0 where the fits cross or touch, and everywhere if both are the same fit, as for tau close to 0 or 1.
     """
     upper, lower = (rows.coefficients(level, solver) for level in (tau + h, tau - h))
     difference = rows.fitted(upper - lower)
+    if np.max(np.abs(difference), initial=0.0) <= _ONE_FIT * (np.median(np.abs(rows.r)) if rows.n else 0.0):
+        return np.zeros(rows.n)
     least = np.maximum(rows.rounding, _NO_DIFFERENCE * np.max(np.abs(difference), initial=0.0))
     positive = difference > least
     return np.divide(2.0 * h, difference, out=np.zeros(rows.n), where=positive)

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from qreg_boost.base.checks import InputError
+from qreg_boost.base.checks import ConvergenceWarning, InputError
 from qreg_boost.quantreg.covariance import COVARIANCES, DensityWarning, cluster, iid, ker, nid
 from qreg_boost.quantreg.interior_point import interior_point
+from qreg_boost.quantreg.solvers import SOLVERS
 from qreg_boost.quantreg.sparsity import median_line, sparsity
 
 KINDS = [*COVARIANCES, "cluster"]
@@ -159,3 +160,16 @@ def test_sparsity_does_not_depend_on_order_or_sign():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert sparsity(r, 2, 0.3, r == 0) == sparsity(r[order], 2, 0.3, r[order] == 0)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_levels_beyond_the_outermost_row_are_one_fit(sample, name):
+    """At tau .999 of 120 rows the fits at tau +- bandwidth are the same: no errors of the size of rounding."""
+    X, y, _ = sample
+    solver = SOLVERS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of "mm", which stops short at such levels
+        fit = solver(X, y, 0.999)
+        with pytest.warns(DensityWarning, match="120 of 120 rows"), pytest.warns(DensityWarning, match="cannot be"):
+            found = nid(X, y, 0.999, fit, solver=solver)
+    assert np.isnan(found.matrix).all() and found.nonpositive == 120
