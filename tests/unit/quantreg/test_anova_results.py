@@ -80,7 +80,7 @@ def fit(formula: str = "y ~ x", data=DATA, **options):
 
 GAPS = DATA.assign(z=DATA["z"].where(DATA.index != 3))
 BAD = {
-    "one fit": (lambda: qb.anova(fit()), r"two or more fits of qreg at one tau, or one fit of qreg at several taus; got 1 fits"),
+    "one fit": (lambda: qb.anova(fit()), r"two or more fits of qreg at one tau, or one fit of qreg at several taus; got 1 fit"),
     "not fits": (lambda: qb.anova(fit(), 3), r"got int"),
     "a path": (lambda: qb.anova(fit(), qb.l1qreg("y ~ x", DATA).at(s=1.0)), r"got L1Fit"),
     "other taus": (lambda: qb.anova(fit(tau=0.3), fit("y ~ x + z")), r"The fits are at tau .* and .*; nested models are compared at one tau"),
