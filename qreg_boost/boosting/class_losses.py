@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq
 from scipy.special import expit, ndtr
 
-from qreg_boost.boosting.losses import LineStep
+from qreg_boost.boosting.losses import FLAT, LineStep
 
 FARTHEST = 2.0**60
 """No line search goes beyond this many times its first trial step."""
@@ -38,7 +38,7 @@ class SmoothLoss:
         return None
 
     def line_search(self, y: np.ndarray, f: np.ndarray, g: np.ndarray, weights: np.ndarray) -> LineStep:
-        """Return the step of least risk along g (n,): the first trial is doubled while the risk falls, then refined.
+        """Return the step of least risk along g (n,): a trial is doubled while the risk falls, then the slope made nil.
 
         The risk need not be convex in the step: the minimum found is the one that the doubling met first.
         """
@@ -57,10 +57,22 @@ class SmoothLoss:
             return LineStep(0.0)
         while gamma < FARTHEST * first and (further := at(2.0 * gamma)) < value:
             gamma, value = 2.0 * gamma, further
-        found = minimize_scalar(
-            at, bounds=(0.5 * gamma, 2.0 * gamma), method="bounded", options={"xatol": 1e-8 * gamma}
-        )
-        return LineStep(float(found.x) if found.fun < value else gamma)
+
+        def slope(gamma: float) -> float:
+            return -float(np.dot(weights * g, self.descent(y, f + gamma * g)))
+
+        if slope(0.5 * gamma) < 0.0 < slope(2.0 * gamma):
+            found = float(brentq(slope, 0.5 * gamma, 2.0 * gamma, xtol=1e-15 * gamma, rtol=1e-15))
+            return LineStep(found if at(found) <= value + FLAT * abs(value) else gamma)
+        return LineStep(gamma)
+
+    def descent(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return minus the derivative (n,) of each row's loss, but for a factor that all rows share."""
+        return self.negative_gradient(y, f)
+
+    def negative_gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return what learners are fitted to (n,)."""
+        raise NotImplementedError
 
     @property
     def reach(self) -> float:
@@ -183,6 +195,11 @@ class NewtonBinomial(Binomial):
         s = 2.0 * y - 1.0
         z = s * expit(-2.0 * s * f) / self.curvature(y, f)
         return z if self.zmax is None else np.clip(z, -self.zmax, self.zmax)
+
+    def descent(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return y - p."""
+        s = 2.0 * y - 1.0
+        return s * expit(-2.0 * s * f)
 
     def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return p (1 - p), bounded from below."""
