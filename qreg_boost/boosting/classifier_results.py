@@ -11,6 +11,7 @@ from scipy.special import expit
 
 from qreg_boost.base.checks import InputError, NotDefinedError, check_choice, listed
 from qreg_boost.base.classes import Classes
+from qreg_boost.base.frames import as_frame
 from qreg_boost.base.tally import Tally
 from qreg_boost.boosting.results import BoostResults
 from qreg_boost.boosting.stopping import CV, CVResult
@@ -122,18 +123,21 @@ class ClassBoostResults(BoostResults):
         if known is None or len(known["missed"]) <= self.mstop:
             model = self.model
             used = model.weights > 0
-            X, event, w = model.design.X[used], model.design.y[used] > 0.5, model.weights[used]
-            f = np.full(len(w), self.path.start)
-            known = {"missed": [], "flagged": []}
-            steps = self.path.increments(X)
-            for m in range(self.path.length + 1):
-                if m:
-                    f += next(steps)
-                above = f >= self.threshold
-                known["missed"].append(float(w[event & ~above].sum()))
-                known["flagged"].append(float(w[~event & above].sum()))
+            known = self._along(model.design.X[used], model.design.y[used] > 0.5, model.weights[used])
             self._known["errors"] = known
         return known
+
+    def _along(self, X: np.ndarray, event: np.ndarray, w: np.ndarray) -> dict[str, list[float]]:
+        f = np.full(len(w), self.path.start)
+        along: dict[str, list[float]] = {"missed": [], "flagged": []}
+        steps = self.path.increments(X)
+        for m in range(self.path.length + 1):
+            if m:
+                f += next(steps)
+            above = f >= self.threshold
+            along["missed"].append(float(w[event & ~above].sum()))
+            along["flagged"].append(float(w[~event & above].sum()))
+        return along
 
     def _tally_along(self, m: int) -> Tally:
         own, along = self.facts.own, self._errors_along
@@ -189,6 +193,23 @@ class ClassBoostResults(BoostResults):
         tally = self.tally if data is None else self._tally_of(data, y)
         return pd.Series({"n": tally.total, **self._figures(tally)}, name="evaluation")
 
+    def evaluate_path(self, data: Any = None, y: Any = None) -> pd.DataFrame:
+        """Return how the fit does after 0..mstop iterations: a row for each, columns and arguments as of `evaluate`."""
+        if data is None:
+            along, events, others = self._errors_along, self.facts.own["events"], self.facts.own["others"]
+        else:
+            X = self.encoder.encode(data).X
+            coded = self._coded(data, y, len(X))
+            known = ~np.isnan(coded)
+            if not self.path.handles_missing():
+                known &= ~np.isnan(X).any(axis=1)
+            event = coded[known] > 0.5
+            events, others = float(event.sum()), float((~event).sum())
+            along = self._along(X if known.all() else X[known], event, np.ones(len(event)))
+        rows = zip(along["missed"], along["flagged"], range(self.mstop + 1), strict=False)
+        tallies = [Tally(missed, flagged, events, others) for missed, flagged, _ in rows]
+        return pd.DataFrame([{"n": t.total, **self._figures(t)} for t in tallies], index=self._iterations)
+
     def _figures(self, tally: Tally) -> dict[str, float]:
         return {
             "error_rate": tally.error_rate,
@@ -199,10 +220,13 @@ class ClassBoostResults(BoostResults):
 
     def _tally_of(self, data: Any, y: Any) -> Tally:
         decision = self.decision_function(data).to_numpy()
+        return self._tally(self._coded(data, y, len(decision)), decision, np.ones(len(decision)))
+
+    def _coded(self, data: Any, y: Any, rows: int) -> np.ndarray:
         coded = self.code_response(data, y)
-        if len(coded) != len(decision):
-            raise InputError(f"`y` must have one label per row: {len(decision)} rows, but {len(coded)} labels.")
-        return self._tally(coded, decision, np.ones(len(coded)))
+        if len(coded) != rows:
+            raise InputError(f"`y` must have one label per row: {rows} rows, but {len(coded)} labels.")
+        return coded
 
     def code_response(self, data: Any, y: Any = None) -> np.ndarray:
         """Return the labels of other rows, in `y` or in the response's column of `data`, as 1 and 0 (rows,)."""
@@ -276,7 +300,7 @@ class ClassBoostResults(BoostResults):
             table.insert(0, design.response, self._classes.labels(design.y, design.index))
             coded = design.y
         else:
-            table = pd.DataFrame(data).copy()
+            table = as_frame(data).copy()
             coded = self.code_response(table) if self.facts.response in table else None
         table[".decision"] = decision.to_numpy()
         table[".predicted"] = self._labelled(decision).to_numpy()

@@ -111,14 +111,12 @@ def test_l2boost_regresses_numbers_unless_told_otherwise() -> None:
     np.testing.assert_allclose(classes.decision_function(), numbers.fittedvalues - 0.5, atol=1e-12)
     assert numbers.predict(coded.head(3)).dtype == float
     assert 0.0 < numbers.rsquared < 1.0
-    assert numbers.rsquared == pytest.approx(
-        1.0 - (numbers.resid**2).sum() / ((coded["y"] - coded["y"].mean()) ** 2).sum()
-    )
+    about_mean = ((coded["y"] - coded["y"].mean()) ** 2).sum()
+    assert numbers.rsquared == pytest.approx(1.0 - (numbers.resid**2).sum() / about_mean)
     assert "R-squared" in str(numbers.summary()) and "Event" not in str(numbers.summary())
     with_offset = qb.l2boost("x1 ~ x2", DATA, offset="x2", mstop=3)
-    np.testing.assert_allclose(
-        with_offset.fittedvalues - DATA["x2"], with_offset.path.fit_at(3, DATA[["x2"]].to_numpy())
-    )
+    alone = with_offset.path.fit_at(3, DATA[["x2"]].to_numpy())
+    np.testing.assert_allclose(with_offset.fittedvalues - DATA["x2"], alone)
 
 
 def test_rows_of_weight_0_are_no_class() -> None:
@@ -180,6 +178,20 @@ def test_confusion_and_rates() -> None:
     pd.testing.assert_series_equal(fit.evaluate(DATA.drop(columns="y"), y=DATA["y"]), figures)
     glanced = fit.glance().iloc[0]
     assert glanced["cost"] == pytest.approx(figures["cost"]) and glanced["error_rate"] == pytest.approx(fit.error_rate)
+
+
+@families
+def test_figures_by_iteration_are_those_of_the_fit_at_it(family: str) -> None:
+    fit = fitted(family, mstop=12)
+    held = drawn(seed=6)
+    held.loc[3, "x1"], held.loc[5, "y"] = np.nan, None
+    for data in (None, held):
+        along = fit.evaluate_path(data)
+        assert len(along) == fit.mstop + 1
+        for m in (0, 1, fit.mstop):
+            pd.testing.assert_series_equal(along.loc[m], fit.at(m).evaluate(data), check_names=False)
+    pd.testing.assert_frame_equal(fit.at(1).evaluate_path(held), along.iloc[:2])
+    pd.testing.assert_series_equal(fit.evaluate_path()["error_rate"], fit.error_path, check_names=False)
 
 
 def test_cost_sets_tau() -> None:
@@ -318,9 +330,7 @@ def test_a_stump_no_better_than_chance_ends_the_run() -> None:
 
 def test_one_class_for_every_row_is_warned_of() -> None:
     rare = DATA.assign(y=np.where(np.arange(N) % 8 == 0, "yes", "no"))
-    with pytest.warns(
-        OneClassWarning, match=r"'no' is predicted for every row: no row's P\(yes\) .* above 1 - tau = 0.9"
-    ):
+    with pytest.warns(OneClassWarning, match=r"'no' is predicted for every row: no row's P.* above 1 - tau = 0.9"):
         qb.qbc(FORMULA, rare, 0.1)
     with pytest.warns(OneClassWarning, match=r"'yes' is predicted for every row: no row's P\(yes\) .* below"):
         qb.qbc(FORMULA, rare, 0.99)
