@@ -33,6 +33,22 @@ def weighted_quantile(y: np.ndarray, tau: float, weights: np.ndarray | None = No
     return float(np.partition(y, rank - 1)[rank - 1])
 
 
+def upper_quantile(y: np.ndarray, tau: float, weights: np.ndarray | None = None) -> float:
+    """Return the smallest y whose cumulative weight exceeds tau times the total: the order statistic floor(tau n) + 1.
+
+    It is the upper end where the quantile is an interval, and minimises the weighted check loss as the lower end does.
+
+    >>> upper_quantile(np.array([3.0, 1.0, 2.0, 4.0]), 0.5)
+    3.0
+    """
+    if weights is None:
+        rank = min(int(np.floor(tau * len(y) * (1.0 + REACHED))), len(y) - 1)
+        return float(np.partition(y, rank)[rank])
+    order = np.argsort(y, kind="stable")
+    cumulative = np.cumsum(weights[order])
+    return float(y[order[np.argmax(cumulative > tau * cumulative[-1] * (1.0 + REACHED))]])
+
+
 def weighted_median(y: np.ndarray, weights: np.ndarray | None = None) -> float:
     """Return the mean of the smallest y with cumulative weight >= W/2 and the smallest with > W/2.
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from qreg_boost.base.quantile import weighted_quantile
+from qreg_boost.base.quantile import upper_quantile, weighted_quantile
 
 
 class Judge(Protocol):
@@ -78,11 +78,15 @@ class LineStep:
 class CheckLoss:
     """The check loss rho_tau(r) = r (tau - I(r < 0)) of Koenker and Bassett (1978), r = y - f.
 
+    `ties` says which end is taken where the quantile is an interval, "lower" or, as R's gbm does, "upper"; a residual
+    of exactly 0 counts as positive under the first, as negative under the second.
+
     >>> CheckLoss(0.25).risk(np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.ones(2))
     1.0
     """
 
     tau: float
+    ties: str = "lower"
 
     vanishing = 0.0
     of_residuals = True
@@ -97,15 +101,16 @@ class CheckLoss:
 
     def negative_gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return u_i = I(y_i - f_i >= 0) - (1 - tau) (Zheng 2012, Fig. 2): a residual of 0 counts as positive."""
-        return np.where(y - f >= 0.0, self.tau, self.tau - 1.0)
+        above = y > f if self.ties == "upper" else y >= f
+        return np.where(above, self.tau, self.tau - 1.0)
 
     def curvature(self, y: np.ndarray, f: np.ndarray) -> None:
         """Return None: every row keeps its weight."""
         return None
 
     def constant(self, y: np.ndarray, weights: np.ndarray | None) -> float:
-        """Return the smallest y whose cumulative weight reaches tau of the total."""
-        return weighted_quantile(y, self.tau, weights)
+        """Return the smallest y whose cumulative weight reaches tau of the total; exceeds it for the upper end."""
+        return (upper_quantile if self.ties == "upper" else weighted_quantile)(y, self.tau, weights)
 
     def line_search(self, y: np.ndarray, f: np.ndarray, g: np.ndarray, weights: np.ndarray) -> LineStep:
         """Return argmin over gamma >= 0 of sum w_i rho_tau(y_i - f_i - gamma g_i).

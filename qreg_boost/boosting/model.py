@@ -77,7 +77,7 @@ class QBR(BoostModel):
         return QBRResults(self._facts(how), path, path.length, self, chosen)
 
     def _loss(self) -> CheckLoss:
-        return CheckLoss(self._one.tau)
+        return CheckLoss(self._one.tau, self._one.ties)
 
     def _start(self, y: np.ndarray, weights: np.ndarray) -> float:
         return self._one.start(y, _uneven(weights))
@@ -86,8 +86,8 @@ class QBR(BoostModel):
         return step_unit(self._one.step_scale, y, _uneven(weights))
 
     def _rounding(self, y: np.ndarray, weights: np.ndarray) -> float:
-        """Return what is rounding in y; nil for raw steps, which repeat mboost, and the line search has its own."""
-        if self._one.step_scale is None or self._one.step == "line":
+        """Return what is rounding in y; nil where mboost or gbm is repeated; the line search has its own."""
+        if self._one.step_scale is None or self._one.step == "line" or self._one.ties == "upper":
             return 0.0
         return ROUNDING * step_unit("auto", y, _uneven(weights))
 

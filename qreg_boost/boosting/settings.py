@@ -19,7 +19,7 @@ from qreg_boost.base.checks import (
     check_tau,
     nearest,
 )
-from qreg_boost.base.quantile import weighted_median, weighted_quantile
+from qreg_boost.base.quantile import upper_quantile, weighted_median, weighted_quantile
 from qreg_boost.boosting.learners import LEARNERS, ByTerm, Componentwise, Learner, Linear, Spline
 from qreg_boost.boosting.steps import STEPS
 from qreg_boost.boosting.stopping import CV
@@ -88,10 +88,15 @@ class QBRSettings(BoostSettings):
             # raw steps are there to repeat mboost, whose columns are centred at the plain mean
             self._put("learner", Componentwise(center="rows"))
 
+    @property
+    def ties(self) -> str:
+        """Which end is taken where the quantile is an interval: a learner may repeat gbm's, the upper one."""
+        return getattr(self.learner, "ties", "lower")
+
     def start(self, y: np.ndarray, weights: np.ndarray | None) -> float:
         """Return the constant that a fit to y (n,) starts from, in units of y."""
         if self.init == "quantile":
-            return weighted_quantile(y, self.tau, weights)
+            return (upper_quantile if self.ties == "upper" else weighted_quantile)(y, self.tau, weights)
         if self.init == "median":
             return weighted_median(y, weights)
         return float(self.init)
