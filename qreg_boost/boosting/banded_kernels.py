@@ -79,18 +79,24 @@ def _best_fit(basis, u):
 @njit(cache=True, nogil=True)
 def add_all(basis, signed, sums):
     """Add sum_i signed_i x_i over all rows to the sums (P,) of all columns."""
-    for i in range(len(signed)):
-        add_row(basis, i, signed[i], sums)
+    n = len(signed)
+    for k in range(len(basis.cells)):
+        cells, band, place = basis.cells[k], basis.at[k + 1] - basis.at[k], basis.blocks[k]
+        values = basis.values[n * basis.at[k] : n * basis.at[k + 1]].reshape(n, band)
+        for i in range(n):
+            for q in range(band):
+                sums[place + cells[i] + q] += signed[i] * values[i, q]
 
 
 @njit(cache=True, nogil=True)
 def add_row(basis, i, signed, sums):
     """Add a multiple of row i to the sums (P,) of all columns."""
-    values, cells = basis.values[i], basis.cells[i]
-    for k in range(len(cells)):
-        first, place = basis.at[k], basis.blocks[k] + cells[k]
-        for q in range(basis.at[k + 1] - first):
-            sums[place + q] += signed * values[first + q]
+    n = len(basis.weights)
+    for k in range(len(basis.cells)):
+        band, place = basis.at[k + 1] - basis.at[k], basis.blocks[k] + basis.cells[k, i]
+        first = n * basis.at[k] + i * band
+        for q in range(band):
+            sums[place + q] += signed * basis.values[first + q]
 
 
 @njit(cache=True, nogil=True)
@@ -215,24 +221,27 @@ def non_negative(system, target):
 @njit(cache=True, nogil=True)
 def direction(basis, k, level, slopes, g):
     """Write g (n,): level + slopes of block k times its columns about their centre."""
-    first, band, start = basis.at[k], basis.at[k + 1] - basis.at[k], basis.blocks[k]
+    n, band, start = len(g), basis.at[k + 1] - basis.at[k], basis.blocks[k]
+    values, cells = basis.values[n * basis.at[k] : n * basis.at[k + 1]].reshape(n, band), basis.cells[k]
     constant = level
     for j in range(basis.blocks[k + 1] - start):
         constant -= basis.shift[start + j] * slopes[j]
-    for i in range(len(g)):
-        cell, moved = basis.cells[i, k], constant
+    for i in range(n):
+        moved = constant
         for q in range(band):
-            moved += basis.values[i, first + q] * slopes[cell + q]
+            moved += values[i, q] * slopes[cells[i] + q]
         g[i] = moved
 
 
 @njit(cache=True, nogil=True)
 def combined(basis, slopes):
-    """Return the sum (n,) of all columns, as they are stored, times slopes (P,)."""
-    out = np.zeros(len(basis.weights))
-    for i in range(len(out)):
-        for k in range(len(basis.allowed)):
-            first, place = basis.at[k], basis.blocks[k] + basis.cells[i, k]
-            for q in range(basis.at[k + 1] - first):
-                out[i] += basis.values[i, first + q] * slopes[place + q]
+    """Return the sum (n,) of all columns, about their centres, times slopes (P,)."""
+    n = len(basis.weights)
+    out, g = np.zeros(n), np.empty(n)
+    for k in range(len(basis.allowed)):
+        own = slopes[basis.blocks[k] : basis.blocks[k + 1]]
+        if own.any():
+            direction(basis, k, 0.0, own, g)
+            for i in range(n):
+                out[i] += g[i]
     return out

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from qreg_boost.base.views import read_only
-from qreg_boost.boosting.banded_kernels import add_row, choose, direction
+from qreg_boost.boosting.banded_kernels import add_all, add_row, choose, direction
 from qreg_boost.boosting.learners.bands import BandedBlocks
 from qreg_boost.boosting.learners.base import Memory
 from qreg_boost.boosting.linear_path import LinearPath
@@ -82,14 +82,15 @@ def boost_check_banded(
 @njit(cache=True, nogil=True)
 def _begin(basis, y, rounding, tau, state):
     # signs, sums and risk from scratch
-    risk = 0.0
+    risk, signed = 0.0, np.empty(len(y))
     state.sums[:] = 0.0
     state.flips[0] = 0
     for i in range(len(y)):
         r = y[i] - state.f[i]
         state.below[i] = y[i] + rounding < state.f[i]
         risk += basis.weights[i] * r * (tau - (r < 0.0))
-        add_row(basis, i, basis.weights[i] * (tau - state.below[i]), state.sums)
+        signed[i] = basis.weights[i] * (tau - state.below[i])
+    add_all(basis, signed, state.sums)
     return risk
 
 

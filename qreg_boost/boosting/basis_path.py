@@ -53,9 +53,9 @@ class BasisPath(LinearPath):
         return out
 
     def part_at(self, m: int, columns: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Return what the predictors `columns` (k,) of one term add to the fit at `values` (rows, k) after m iterations.
+        """Return what predictors `columns` (k,), those of one term, add after m iterations at `values` (rows, k).
 
-        Measured from the term's centre.
+        It is measured from the term's centre.
         """
         X = np.zeros((len(values), int(self.sources[-1])))
         X[:, columns] = values

@@ -105,8 +105,8 @@ def _grid(fit: BoostResults, column: int, term: str, grid: Any) -> np.ndarray:
     span = _span(fit, column)
     if span is None:
         raise NotDefinedError(
-            f"The file holds no rows, so the range of {term!r} is not known: give `grid` an array of its values, or save "
-            "the fit with data=True."
+            f"The file holds no rows, so the range of {term!r} is not known: give `grid` an array of its values, or "
+            "save the fit with data=True."
         )
     return np.linspace(*span, count)
 

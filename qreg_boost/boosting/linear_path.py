@@ -82,9 +82,9 @@ class LinearPath(BoostPath):
         return True
 
     def part_at(self, m: int, columns: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Return what the predictors `columns` (k,) of one term add to the fit at `values` (rows, k) after m iterations.
+        """Return what predictors `columns` (k,), those of one term, add after m iterations at `values` (rows, k).
 
-        Measured from the term's centre.
+        It is measured from the term's centre.
         """
         return (values - self.centre[columns]) @ self.slopes_at(m)[columns]
 

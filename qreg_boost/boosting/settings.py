@@ -83,7 +83,9 @@ class QBRSettings(BoostSettings):
             )
         if self.step == "auto":
             # raw steps and those of the paper are there to repeat others, who keep them fixed
-            self._put("step", "adaptive" if self.step_scale == "auto" else "fixed")
+            # too long a monotone step cannot be taken back by later ones, so those are kept short
+            long = self.step_scale == "auto" and not getattr(self.learner, "monotone", None)
+            self._put("step", "adaptive" if long else "fixed")
         if self.learner == LEARNERS["componentwise"] and self.step_scale is None:
             # raw steps are there to repeat mboost, whose columns are centred at the plain mean
             self._put("learner", Componentwise(center="rows"))

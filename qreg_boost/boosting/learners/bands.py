@@ -78,12 +78,12 @@ class Bands:
     Attributes
     ----------
     parts : tuple of Part
-    values : ndarray (n, W)
-        Values of the basis of splines; columns of linear blocks, less `origin`.
-    cells : ndarray (n, b) of int32
+    values : ndarray (n W,)
+        Part after part, row by row: values of the basis of splines; columns of linear blocks, less `origin`.
+    cells : ndarray (b, n) of int32
         The column of each block that its band begins at.
     at : ndarray (b + 1,)
-        Part k owns ``values[:, at[k]:at[k + 1]]``.
+        Part k owns ``values[n * at[k]:n * at[k + 1]]``.
     blocks : ndarray (b + 1,)
         Part k owns columns ``blocks[k]:blocks[k + 1]``.
     origin : ndarray (P,)
@@ -103,15 +103,15 @@ class Bands:
         """Return the rows; linear columns less `centre` (p,), and 0 where they do not vary."""
         n = len(data.X)
         at, blocks = (np.array([0, *np.cumsum([getattr(part, what) for part in parts])]) for what in ("band", "size"))
-        values, cells, origin = np.empty((n, at[-1])), np.zeros((n, len(parts)), np.int32), np.zeros(blocks[-1])
+        values, cells, origin = np.empty(n * at[-1]), np.zeros((len(parts), n), np.int32), np.zeros(blocks[-1])
         for k, part in enumerate(parts):
-            own = slice(at[k], at[k + 1])
             if part.knots is not None:
-                cells[:, k], values[:, own] = part.knots.bands(data.X[:, part.first])
+                cells[k], own = part.knots.bands(data.X[:, part.first])
             else:
                 columns = slice(part.first, part.last)
-                values[:, own] = np.where(varies[columns], data.X[:, columns] - centre[columns], 0.0)
+                own = np.where(varies[columns], data.X[:, columns] - centre[columns], 0.0)
                 origin[blocks[k] : blocks[k + 1]] = centre[columns]
+            values[n * at[k] : n * at[k + 1]] = own.ravel()
         return cls(parts, values, cells, at.astype(np.int64), blocks.astype(np.int64), origin, data.intercept)
 
     def weighted(self, weights: np.ndarray) -> BandedBlocks:
@@ -122,7 +122,8 @@ class Bands:
         tables = {name: np.zeros(int(factor_at[-1])) for name in ("slope", "score", "gram", "system")}
         allowed = np.zeros(len(self.parts), dtype=bool)
         for k, part in enumerate(self.parts):
-            cell, values = self.cells[:, k], self.values[:, self.at[k] : self.at[k + 1]]
+            n = len(weights)
+            cell, values = self.cells[k], self.values[n * self.at[k] : n * self.at[k + 1]].reshape(n, -1)
             own = slice(self.blocks[k], self.blocks[k + 1])
             fitted = _spline(part, cell, values, weights, total) if part.knots else _line(part, values, weights, self)
             shift[own], spread[own], allowed[k] = fitted.shift, fitted.spread, fitted.allowed
@@ -268,8 +269,7 @@ class BandedBlocks(BlockMemory):
         """Return the fit (n,) of a path after m iterations on the training rows."""
         from qreg_boost.boosting.banded_kernels import combined
 
-        slopes = path.slopes_at(m)
-        return path.level_at(m) + combined(self.compiled, slopes) - float(self.shift @ slopes)
+        return path.level_at(m) + combined(self.compiled, path.slopes_at(m))
 
     def path(
         self,

@@ -73,9 +73,12 @@ def _raised(t: np.ndarray, degree: int) -> np.ndarray:
 def _raise(t: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return the values (n, r + 1) of degree r given those (n, r) of degree r - 1: Cox and de Boor on equal knots."""
     r = values.shape[1]
-    j = np.arange(r + 1)
-    place = t[:, None]
-    return ((place + r - j) * _padded(values, 1) + (1.0 - place + j) * _padded(values, 0)) / r
+    out = np.zeros((len(t), r + 1))
+    for j in range(r):
+        out[:, j] += (1.0 - t + j) * values[:, j]
+        out[:, j + 1] += (t + (r - j - 1)) * values[:, j]
+    out /= r
+    return out
 
 
 def _padded(values: np.ndarray, before: int) -> np.ndarray:

@@ -15,6 +15,9 @@ from qreg_boost.boosting.learners.bsplines import Knots
 if TYPE_CHECKING:
     from qreg_boost.boosting.learners.bands import BandedBlocks, Part
 
+FEW = 1000
+"""Rows that are looked at first for enough distinct values."""
+
 
 @dataclass(frozen=True)
 class Spline:
@@ -36,7 +39,8 @@ class Spline:
     monotone : {1, -1} or dict, optional
         1 for splines that never fall, -1 for splines that never rise; or by term. Each update is then the penalised
         least-squares fit among splines of rising (falling) coefficients, so that their sum is monotone too, beyond the
-        knots as well.
+        knots as well. Later updates cannot take back what an earlier one overdid, so small steps fit better: `qbr`
+        takes fixed steps here unless told otherwise.
 
     Notes
     -----
@@ -108,9 +112,9 @@ class Spline:
         """Refuse a monotone term that is no spline."""
         for term in self.monotone if isinstance(self.monotone, Mapping) else ():
             if term not in splines:
-                known = "is linear" if term in terms else "is no term"
+                known = "is linear in" if term in terms else "is no term of"
                 raise InputError(
-                    f"`monotone` names {term!r}, which {known} of this fit.{nearest(term, splines)} Splines: "
+                    f"`monotone` names {term!r}, which {known} this fit.{nearest(term, splines)} Splines: "
                     f"{listed(splines) or 'none'}."
                 )
 
@@ -119,7 +123,10 @@ class Spline:
         first, last = data.blocks[k], data.blocks[k + 1]
         if last - first != 1:
             return f"it has {last - first} columns, and a spline is a function of one"
-        distinct = len(np.unique(data.X[:, first]))
+        x = data.X[:, first]
+        distinct = len(np.unique(x[:FEW]))
+        if distinct <= self.df and len(x) > FEW:
+            distinct = len(np.unique(x))
         if distinct <= self.df:
             return f"it has {distinct} distinct values, and a spline of df={self.df:g} needs more than that"
         return ""
