@@ -20,4 +20,8 @@ def loop_of(task: Task) -> Callable[..., Any]:
         from qreg_boost.boosting.banded_loop import boost_check_banded
 
         return boost_check_banded
+    if isinstance(task.loss, CheckLoss) and getattr(task.learner, "depth", None) == 1:
+        from qreg_boost.boosting.stump_loop import boost_stumps, runs_here
+
+        return boost_stumps if runs_here(task) else boost
     return boost
