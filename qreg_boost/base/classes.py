@@ -111,8 +111,9 @@ def levels_of(y: Any, label: str) -> tuple[list[Any], np.ndarray, str]:
         raise InputError(f"Response {label!r} mixes labels that cannot be put in order ({kinds}).") from None
     kind = values.dtype.kind
     dtype = "bool" if kind == "b" else "number" if kind in "iuf" else "text"
-    return list(distinct), codes, dtype
+    return [plain(value) for value in distinct], codes, dtype
 
 
 def plain(value: Any) -> Any:
+    """Return a number of numpy as Python's, all else as it is."""
     return value.item() if isinstance(value, np.generic) else value
