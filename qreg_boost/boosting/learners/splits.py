@@ -15,6 +15,9 @@ from numba import njit
 
 from qreg_boost.boosting.learners.base import TIE
 
+LIGHT = 1e-14
+"""A side whose weight is this share of the node's or less is rounding, and not split off."""
+
 
 @njit(cache=True, nogil=True)
 def fill(hist, codes, offsets, rows, s, w):
@@ -87,7 +90,7 @@ def _scan(part, gap, direction, total, bounds, least, target, out):
                 left, weight, rows = sl, wl, nl
                 if side == 1:
                     left, weight, rows = left + part[bins, 0], weight + part[bins, 1], rows + part[bins, last]
-                if rows < least or N - rows < least:
+                if rows < least or N - rows < least or min(weight, W - weight) <= LIGHT * W:
                     continue
                 d = left - weight * mean
                 if direction * d > 0.0:

@@ -44,6 +44,15 @@ def fitted(family: str, data: pd.DataFrame = DATA, formula: str = FORMULA, **opt
     return FAMILIES[family](formula, data, **{"mstop": 30, "progress": False, **options})
 
 
+def test_votes_that_leave_most_rows_without_weight() -> None:
+    # Rows fitted many times over weigh next to nothing: splits that part only such rows from the others say nothing.
+    for seed in (0, 2, 3):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(20, 40)), (rng.random(20) < 0.5).astype(int)
+        fit = qb.AdaBoost(y, X, mstop=400, progress=False).fit()
+        assert fit.error_rate == 0.0 and fit.mstop == 400
+
+
 # -- labels
 
 
