@@ -52,10 +52,12 @@ def qbr(
     data : DataFrame or mapping of columns
     tau : float or list of floats
         Quantile level, strictly between 0 and 1; a list gives a `QuantileProcess`.
-    learner : {"linear", "componentwise", "joint"} or learner
+    learner : {"linear", "componentwise", "joint", "spline", "stump", "tree"}, learner or dict
         "linear": one learner per term, all its columns and an intercept (Zheng 2012). "componentwise": one per design
         column, centred, and the intercept as a learner of its own (mboost's glmboost). "joint": all terms as one
-        learner, which selects nothing and comes nearer the optimum than moves along one term can.
+        learner, which selects nothing and comes nearer the optimum than moves along one term can. "spline": a smooth
+        function of each numeric term (P-splines, mboost's bbs), other terms linear. A dict gives terms learners of
+        their own, ``{"x1": "spline"}``, and leaves the others linear.
     mstop : int, "cv" or CV
         Number of iterations; "cv" chooses it by 10-fold cross-validation, ``CV(...)`` as told.
     nu : float
@@ -64,7 +66,7 @@ def qbr(
         How the step evolves. "adaptive": each learner has a step of its own, which grows while it keeps its direction
         and shrinks when it turns round. "fixed": `nu` throughout. "line": the exact line search of the paper, where
         `nu` plays no part. "auto" is "adaptive" for unit-free steps, and "fixed" for the other two, which repeat the
-        paper and mboost.
+        paper and mboost, and for monotone learners.
     init : {"quantile", "median"} or float
         Where the fit starts: the smallest y whose cumulative weight reaches tau, the median, or a number.
     step_scale : {"auto", "range", None}

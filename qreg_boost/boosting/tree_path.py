@@ -149,6 +149,11 @@ class TreePath(BoostPath):
 
         return sum_of(self._compiled(), m, self.start, X)
 
+    @property
+    def additive(self) -> bool:
+        """Whether no tree has more than one split."""
+        return int(np.diff(self.nodes.trees).max(initial=0)) <= 3
+
     def handles_missing(self) -> bool:
         """Return whether the model was fitted with missing="branch"."""
         return self.branches
