@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from importlib.metadata import version as installed_version
 
+from qreg_boost.datasets import ENVIRONMENT_VARIABLE, info
+
 os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
 
 project = "qreg_boost"
@@ -23,3 +25,23 @@ nb_merge_streams = True
 
 html_theme = "alabaster"
 html_theme_options = {"description": "Quantile regression and classification from a formula", "page_width": "1100px"}
+
+# Pages that need a public table are shown, but not run, where the table is missing, and say so.
+TABLES = {"classification": "german_credit", "faces": "faces"}
+not_run = {page: table for page, table in TABLES.items() if not info(table).available}
+nb_execution_excludepatterns = [f"{page}.md" for page in not_run]
+
+
+def note_what_was_not_run(app, page, source):  # source: a list of one text, to be changed in place
+    if page in not_run:
+        note = (
+            f"\n:::{{note}}\nNothing on this page was run when the manual was built: it needs the table "
+            f"`{not_run[page]}`, which was not in the folder of `{ENVIRONMENT_VARIABLE}`.\n:::\n"
+        )
+        head, _, rest = source[0].partition("\n## ")
+        source[0] = f"{head}{note}\n## {rest}"
+        print(f"vignettes/{page}.md is shown, not run: {not_run[page]} is not here, see {ENVIRONMENT_VARIABLE}")
+
+
+def setup(app):
+    app.connect("source-read", note_what_was_not_run)
