@@ -52,6 +52,15 @@ class BasisPath(LinearPath):
             out += values[:, q] * b[cell + q]
         return out
 
+    def linear_slopes(self, m: int) -> np.ndarray:
+        """Return the slopes of the predictors (p,) after m iterations, NaN for those that are splines."""
+        slopes = self.slopes_at(m)
+        out = np.full(int(self.sources[-1]), np.nan)
+        for k, knots in enumerate(self.knots):
+            if knots is None:
+                out[self.sources[k] : self.sources[k + 1]] = slopes[self.blocks[k] : self.blocks[k + 1]]
+        return out
+
     def part_at(self, m: int, columns: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return what predictors `columns` (k,), those of one term, add after m iterations at `values` (rows, k).
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from qreg_boost.base.tables import Fact, Row, Summary, Table
 from qreg_boost.base.typeset import WIDTH, named_vector, number, numbers, share, wrap
+from qreg_boost.boosting.basis_path import BasisPath
 from qreg_boost.boosting.words import WORDS, Words
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def summarise(fit: BoostResults) -> Summary:
     Quantile Boost Regression Results
     """
     words = WORDS[fit.facts.family]
-    table = _coefficients(fit) if fit.has_coefficients else _learner_table(fit)
+    kind = _coefficients if fit.has_coefficients else _smooth_table if _is_smooth(fit) else _learner_table
+    table = kind(fit)
     chosen = f"{_kind(fit)} chosen"
     return Summary(
         title=f"{fit.title} Results",
@@ -115,6 +117,30 @@ def _learner_table(fit: BoostResults) -> Table:
     return Table(("selected", "first in", "loss share"), (rows,), notes=tuple(_table_notes(fit, hidden)))
 
 
+def _is_smooth(fit: BoostResults) -> bool:
+    return isinstance(fit.path, BasisPath)
+
+
+def _smooth_table(fit: BoostResults) -> Table:
+    """Return the table of a fit with splines: terms in the order of the formula, with coefficients where linear."""
+    kept, hidden = _shown(fit)
+    path: Any = fit.path
+    slopes = path.linear_slopes(fit.mstop)
+    text = dict(enumerate(numbers(np.nan_to_num(slopes))))
+    rows: list[Row] = []
+    for k in kept:
+        columns, cells = range(path.sources[k], path.sources[k + 1]), _learner_cells(fit, int(k))
+        if path.knots[k] is None:
+            rows += _term_rows(fit, path.names[k], columns, [text[c] for c in columns], cells)
+        else:
+            rows.append(Row(path.names[k], ("smooth", *cells)))
+    notes = (
+        *_table_notes(fit, hidden),
+        "smooth: a spline; plot_effect(term) draws it and effect(term) has its values.",
+    )
+    return Table(("coef", "selected", "first in", "loss share"), (tuple(rows),), notes=notes)
+
+
 def _coefficients(fit: BoostResults) -> Table:
     kept, hidden = _shown(fit)
     path: Any = fit.path
@@ -132,15 +158,19 @@ def _block_rows(fit: BoostResults, k: int, text: dict[int, str]) -> list[Row]:
     path: Any = fit.path
     columns = range(path.blocks[k], path.blocks[k + 1])
     learner = k + int(path.intercept_learner)
-    cells = _learner_cells(fit, learner)
-    if len(columns) == 1:
-        return [Row(fit.facts.columns[columns[0]], (text[columns[0] + 1], *cells))]
-    term = fit.path.names[learner]
+    return _term_rows(
+        fit, fit.path.names[learner], columns, [text[c + 1] for c in columns], _learner_cells(fit, learner)
+    )
+
+
+def _term_rows(fit: BoostResults, term: str, columns: range, text: list[str], cells: tuple[str, str, str]) -> list[Row]:
+    names = [fit.facts.columns[c] for c in columns]
+    if len(names) == 1:
+        return [Row(names[0], (text[0], *cells))]
     rows = [Row(term, ("", *cells))]
-    for c in columns:
-        name = fit.facts.columns[c]
+    for name, value in zip(names, text, strict=True):
         own = name.removeprefix(term)
-        rows.append(Row(own if own.startswith("[") else name, (text[c + 1], "", "", ""), depth=1))
+        rows.append(Row(own if own.startswith("[") else name, (value, "", "", ""), depth=1))
     return rows
 
 

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from qreg_boost.boosting.basis_path import BasisPath
+
 if TYPE_CHECKING:
     from qreg_boost.boosting.results import BoostResults
 
 
 def tidy(fit: BoostResults) -> pd.DataFrame:
     """Return one row per coefficient; see `BoostResults.tidy`."""
+    if isinstance(fit.path, BasisPath):
+        return _tidy_smooth(fit, fit.path)
     if not fit.has_coefficients:
         shares = (fit.selection_frequencies, fit.first_selected, fit.importance)
         return pd.DataFrame({"term": list(fit.path.names), **{one.name: one.to_numpy() for one in shares}})
@@ -21,6 +25,16 @@ def tidy(fit: BoostResults) -> pd.DataFrame:
     for values in (fit.selection_frequencies, fit.first_selected, fit.importance):
         by_learner = np.append(values.to_numpy(), np.nan)
         table[values.name] = by_learner[owner]
+    return table
+
+
+def _tidy_smooth(fit: BoostResults, path: BasisPath) -> pd.DataFrame:
+    """Return a row for each column of a linear term, and one, its estimate missing, for each spline."""
+    slopes = path.linear_slopes(fit.mstop)
+    owner = np.repeat(np.arange(len(path.knots)), np.diff(path.sources))
+    table = pd.DataFrame({"term": fit.facts.columns, "estimate": slopes})
+    for values in (fit.selection_frequencies, fit.first_selected, fit.importance):
+        table[values.name] = values.to_numpy()[owner]
     return table
 
 

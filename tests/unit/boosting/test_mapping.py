@@ -139,3 +139,24 @@ def test_df_must_be_positive() -> None:
 
 def test_names() -> None:
     assert ByTerm({"x": Spline()}).name == "by term" and Linear(df=1).name == "linear"
+
+
+# -- in print
+
+
+def test_summary_and_tidy_give_linear_terms_their_coefficients() -> None:
+    data = frame(200)
+    fit = qb.qbr("y ~ x1 + g + x2", data, 0.4, learner={"x1": "spline"}, mstop=150)
+    step = fit.effect("x2", grid=[0.0, 1.0])["effect"].diff()[1]
+    levels = fit.effect("g").set_index("level")["effect"]
+    tidy = fit.tidy().set_index("term")
+    assert tidy.index.tolist() == ["x1", "g[T.b]", "g[T.c]", "g[T.d]", "x2"]
+    assert np.isnan(tidy.loc["x1", "estimate"]) and tidy.loc["x2", "estimate"] == pytest.approx(step, rel=1e-9)
+    assert tidy.loc["g[T.c]", "estimate"] == pytest.approx(levels["c"] - levels["a"], rel=1e-9)
+    lines = fit.summary().as_text().splitlines()
+    assert next(line for line in lines if line.startswith("x1")).split()[1] == "smooth"
+    assert float(next(line for line in lines if line.startswith("x2")).split()[1]) == pytest.approx(step, rel=1e-4)
+    assert any(line.startswith("  [T.b]") for line in lines)
+    assert any(line.startswith("smooth: a spline") for line in lines)
+    html, latex = fit.summary().as_html(), fit.summary().as_latex()
+    assert "smooth" in html and "smooth" in latex
