@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from qreg_boost.base.checks import ConvergenceWarning, check_tau, check_weights, warn
+from qreg_boost.base.checks import check_tau, check_weights
 from qreg_boost.base.views import read_only
 from qreg_boost.quantreg.dense_rows import DenseRows
-from qreg_boost.quantreg.interior_point import check_problem, interior_point
+from qreg_boost.quantreg.interior_point import check_problem, warned
+from qreg_boost.quantreg.simplex import interior_point_or_simplex
 from qreg_boost.quantreg.solution import Solution, Status
 from qreg_boost.quantreg.sparse_rows import SparseRows, checked
 
@@ -84,7 +85,7 @@ def exact(X: Any, y: Any, tau: float, weights: Any = None, *, start: Any = None)
     X, y, tau, w = given.X, given.y, given.tau, given.w
     n, p = X.shape
     if n < max(_FEWEST, _FEWEST_EACH * p) or p == 0:
-        return interior_point(X, y, tau, w)
+        return interior_point_or_simplex(X, y, tau, w)
     rows = None if w is None or w.all() else np.flatnonzero(w)
     if rows is None or w is None:
         design = DenseRows(X, y, w, given.sizes)
@@ -93,7 +94,7 @@ def exact(X: Any, y: Any, tau: float, weights: Any = None, *, start: Any = None)
         design = DenseRows(kept, y[rows], w[rows], largest(read_only(kept)))
     found = design.fit(tau, start)
     if found is None:
-        fallen = interior_point(X, y, tau, w)
+        fallen = interior_point_or_simplex(X, y, tau, w)
         fell = fallen.status is Status.OPTIMAL and fallen.objective > 0
         return replace(fallen, status=Status.OPTIMAL_BY_FALLBACK) if fell else fallen
     return found if rows is None else _among(found, rows, n, tau)
@@ -121,12 +122,10 @@ def sparse_fit(X: Any, y: Any, tau: float, weights: Any = None, *, start: Any = 
     design = SparseRows(*used, sampled)
     found = design.fit(tau, start)
     if found is None and n * X.shape[1] <= _FILLED_MOST:
-        return interior_point(X.toarray(), y, tau, w)
+        return interior_point_or_simplex(X.toarray(), y, tau, w)
     if found is None:
         found = design.within_tolerance(tau, _SPARSE_TOL)
-    if not found.status.optimal:
-        message = f"Quantile regression at tau={tau:g}: {found.status.value} Gap reached: {found.duality_gap:.3g}."
-        warn(message, ConvergenceWarning)
+    warned(found, tau)
     return found if rows is None else _among(found, rows, n, tau)
 
 

@@ -92,6 +92,13 @@ def interior_point(
     """
     X, y, tau, w = check_problem(X, y, tau, weights)
     check_count(max_iter, "max_iter", least=1)
+    return warned(attempt(X, y, tau, w, tol, max_iter), tau)
+
+
+def attempt(
+    X: np.ndarray, y: np.ndarray, tau: float, w: np.ndarray | None, tol: float = 1e-10, max_iter: int = 100
+) -> Solution:
+    """Return what `interior_point` does for checked arrays, without a warning."""
     n, p = X.shape
     rows = np.arange(n) if w is None else np.flatnonzero(w)
     used = slice(None) if len(rows) == n else rows
@@ -103,12 +110,17 @@ def interior_point(
     a[rows] = outcome.a
     loss = problem.loss(outcome.b, tau)
     gap = outcome.gap if loss > 0 else 0.0
-    if not outcome.status.optimal:
-        message = f"Quantile regression at tau={tau:g}: {outcome.status.value} Gap reached: {gap:.3g}."
-        warn(message, ConvergenceWarning)
     dropped = np.setdiff1d(np.arange(p), problem.columns)
     basis = rows[outcome.basis]
     return Solution(coef, loss, gap, outcome.iterations, outcome.status, dropped, a, basis, outcome.unique)
+
+
+def warned(fit: Solution, tau: float) -> Solution:
+    """Return the solution, with a warning if its optimum was not certified."""
+    if not fit.status.optimal:
+        message = f"Quantile regression at tau={tau:g}: {fit.status.value} Gap reached: {fit.duality_gap:.3g}."
+        warn(message, ConvergenceWarning)
+    return fit
 
 
 def check_problem(X: Any, y: Any, tau: float, weights: Any) -> tuple[np.ndarray, np.ndarray, float, np.ndarray | None]:

@@ -14,13 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from qreg_boost.base.checks import ConvergenceWarning, InputError, warn
-from qreg_boost.quantreg.interior_point import Outcome, Problem, check_problem, interior_point, vertex_outcome
+from qreg_boost.base.checks import InputError
+from qreg_boost.quantreg.interior_point import Outcome, Problem, attempt, check_problem, vertex_outcome, warned
 from qreg_boost.quantreg.parametric import Bounds, LostError, Tableau
 from qreg_boost.quantreg.solution import Solution, Status
 
 # Largest certified gap that counts as optimal.
 _TOL = 1e-10
+# Entries of the design up to which pivots are the last resort (some seconds).
+_LAST_RESORT_MOST = 2_000_000
 # Entries up to which a sparse design is filled in.
 _DENSE_MOST = 20_000_000
 
@@ -72,22 +74,47 @@ def simplex(X: Any, y: Any, tau: float, weights: Any = None, *, start: Any = Non
     ([0.0, 1.0], 3.0)
     """
     X, y, tau, w = check_problem(dense(X), y, tau, weights)
+    found = _by_pivots(X, y, tau, w, start)
+    return warned(attempt(X, y, tau, w) if found is None else found, tau)
+
+
+def interior_point_or_simplex(X: Any, y: Any, tau: float, weights: Any = None) -> Solution:
+    """Return the solution of `interior_point`, or that of `simplex` where the former certifies no vertex.
+
+    Weights may differ so much that the interior point method, whose Newton equations mix all rows, loses the light ones
+    in the rounding of the heavy ones; pivots change one row at a time. Designs of more than two million entries are
+    left to the interior point method.
+
+    Examples
+    --------
+    >>> interior_point_or_simplex(np.ones((3, 1)), np.array([1.0, 2.0, 4.0]), 0.5).coef.tolist()
+    [2.0]
+    """
+    X, y, tau, w = check_problem(X, y, tau, weights)
+    fit = attempt(X, y, tau, w)
+    if fit.status is Status.OPTIMAL or X.size > _LAST_RESORT_MOST:
+        return warned(fit, tau)
+    other = _by_pivots(X, y, tau, w, None)
+    if other is not None and (other.status is Status.OPTIMAL or (other.status.optimal and not fit.status.optimal)):
+        return other
+    return warned(fit, tau)
+
+
+def _by_pivots(X: np.ndarray, y: np.ndarray, tau: float, w: np.ndarray | None, start: Any) -> Solution | None:
+    """Return the solution that pivots lead to; None if there is nothing to minimise or rounding has left no vertex."""
     n, p = X.shape
     task = Task.of(X, y, w)
     problem = task.problem
     if task.trivial:
-        return interior_point(X, y, tau, weights)
+        return None
     try:
         tableau = task.tableau(_basis(task, tau, start))
         pivots = tableau.minimise(tau)
     except LostError:
-        return interior_point(X, y, tau, weights)
+        return None
     outcome = _certified(task, tableau, tau, pivots)
     if outcome is None:
-        return interior_point(X, y, tau, weights)
-    if not outcome.status.optimal:
-        message = f"Quantile regression at tau={tau:g}: {outcome.status.value} Gap reached: {outcome.gap:.3g}."
-        warn(message, ConvergenceWarning)
+        return None
     coef = np.full(p, np.nan)
     coef[problem.columns] = outcome.b
     dual = np.full(n, 1.0 - tau)

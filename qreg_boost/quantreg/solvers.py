@@ -10,9 +10,8 @@ import numpy as np
 from qreg_boost.base.checks import check_choice
 from qreg_boost.quantreg.exact import exact, sparse_fit
 from qreg_boost.quantreg.highs import highs
-from qreg_boost.quantreg.interior_point import interior_point
 from qreg_boost.quantreg.mm import mm
-from qreg_boost.quantreg.simplex import simplex
+from qreg_boost.quantreg.simplex import interior_point_or_simplex, simplex
 from qreg_boost.quantreg.solution import Solution
 
 Solver = Callable[..., Solution]
@@ -22,7 +21,8 @@ Solver = Callable[..., Solution]
 def frisch_newton(X: Any, y: Any, tau: float, weights: Any = None, *, start: Any = None) -> Solution:
     """Return the solution of `interior_point`; for a sparse design that of its Newton steps on the sparse rows.
 
-    `start` is not used: an interior point method starts in the middle.
+    Where it certifies no vertex, as it may with weights of very different sizes, `simplex` is the last resort. `start`
+    is not used: an interior point method starts in the middle.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def frisch_newton(X: Any, y: Any, tau: float, weights: Any = None, *, start: Any
     """
     if hasattr(X, "tocsr"):
         return sparse_fit(X, y, tau, weights, sampled=False)
-    return interior_point(X, y, tau, weights)
+    return interior_point_or_simplex(X, y, tau, weights)
 
 
 SOLVERS: dict[str, Solver] = {

@@ -171,6 +171,23 @@ def test_small_problems_go_to_the_interior_point_method():
     assert exact(np.empty((2_000, 0)), np.ones(2_000), 0.25).objective == 500.0
 
 
+@pytest.mark.parametrize("heavy", [1e8, 1e12, 1e16])
+@pytest.mark.parametrize("n", [2_000, 20_000])
+def test_a_row_that_dominates_is_fitted_exactly(heavy, n):
+    X, y = design(n, 4)
+    w = np.where(np.arange(n) == 7, heavy, 1.0)
+    fit = exact(X, y, 0.3, w)
+    assert fit.status.optimal and 0.0 <= fit.duality_gap <= 1e-10 and 7 in fit.basis
+    r = y - X @ fit.coef
+    assert abs(r[7]) <= 8 * np.finfo(float).eps * (abs(y[7]) + np.abs(X[7]) @ np.abs(fit.coef))
+    # Without the row, one equation in place of it: the loss of the others is least among the fits through it.
+    free = np.linalg.svd(X[7:8])[2][1:].T
+    through = y[7] * X[7] / (X[7] @ X[7])
+    others = np.arange(n) != 7
+    rest = interior_point((X @ free)[others], (y - X @ through)[others], 0.3)
+    assert check_loss(r[others], 0.3) == pytest.approx(rest.objective, rel=1e-9)
+
+
 def test_rows_of_weight_zero_have_no_say_in_the_scale():
     X, y = design(2_000, 3)
     X[:, 2] *= 1e-15
