@@ -18,7 +18,8 @@ from qreg_boost.quantreg.standard_form import StandardForm
 
 # The perturbation shrinks so once a step lowers the perturbed loss by less than this share of what it may cost.
 _SHRINK, _SETTLED = 0.25, 0.1
-_LONGER = 1.9
+# A step is this many times that of the quadratic at least, and may be doubled so often.
+_LONGER, _DOUBLINGS = 1.9, 30
 
 
 def mm(
@@ -61,7 +62,8 @@ def mm(
     Notes
     -----
     The loss is perturbed to sum_i rho_tau(r_i) - (eps / 2) log(eps + |r_i|) (Hunter & Lange, eq. 3), which a quadratic
-    with weights 1 / (eps + |r_i|) majorises (eq. 4); its minimum is a weighted least squares fit. Here eps decreases.
+    with weights 1 / (eps + |r_i|) majorises (eq. 4); its minimum is a weighted least squares fit. Here eps decreases,
+    and steps go on past that minimum while the perturbed loss falls: at tau = 0.001 thousands of steps become dozens.
     At the perturbed minimum a = (1 + r / (eps + |r|)) / 2 is a dual solution, and the gap is that between the two.
 
     Examples
@@ -102,8 +104,7 @@ def _descend(form: StandardForm, g: np.ndarray, eps: float, tol: float, max_iter
             move = cho_solve(_factor(_gram(Z, np.sqrt(inverse))), descent, check_finite=False)
         except np.linalg.LinAlgError:
             break
-        # The quadratic is no higher than at the start up to twice its own step; nearly that much is faster.
-        g = g + _LONGER * move
+        g = g + _length(r, Z @ move, eps, tau) * move
         r = form.c - Z @ g
         steps += 1
         # Half of `descent @ move` is what the quadratic promises.
@@ -117,6 +118,21 @@ def _descend(form: StandardForm, g: np.ndarray, eps: float, tol: float, max_iter
             break
         eps *= _SHRINK
     return form.solution(g, a, gap, steps, tol)
+
+
+def _length(r: np.ndarray, fit: np.ndarray, eps: float, tau: float) -> float:
+    """Return how many times to take a step that changes the fit by `fit` (n,): the perturbed loss falls all the way.
+
+    The quadratic is no higher than at the start up to twice its own step. Where no row is near zero, as at an extreme
+    level, it is far too steep, and many times its step is better. The perturbed loss is convex, so its slope tells.
+    """
+    part = _LONGER
+    for _ in range(_DOUBLINGS):
+        there = r - 2.0 * part * fit
+        if not float((2.0 * tau - 1.0 + there / (eps + np.abs(there))) @ fit) > 0.0:
+            break
+        part *= 2.0
+    return part
 
 
 def _dual(form: StandardForm, r: np.ndarray, eps: float) -> np.ndarray:

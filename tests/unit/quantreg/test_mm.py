@@ -9,6 +9,7 @@ from qreg_boost.base.checks import ConvergenceWarning
 from qreg_boost.quantreg.interior_point import interior_point
 from qreg_boost.quantreg.mm import mm
 from qreg_boost.quantreg.solution import Status
+from tests.unit.quantreg.test_interior_point import problem
 
 
 def rows(n: int = 200) -> tuple[np.ndarray, np.ndarray]:
@@ -26,6 +27,27 @@ def test_within_the_tolerance_stated(tau, tol):
     assert fit.duality_gap <= tol
     # The gap bounds how far above the least loss the fit is.
     assert least * (1 - 1e-12) <= fit.objective <= least / (1 - fit.duality_gap)
+
+
+EXTREME = [
+    (0, "continuous", "cauchy", "none"),
+    (0, "integer", "half zeros", "moderate"),
+    (0, "dummies", "integer", "none"),
+    (0, "heavy", "ties", "none"),
+    (1, "continuous", "integer", "wild"),
+    (1, "collinear", "half zeros", "moderate"),
+]
+
+
+@pytest.mark.parametrize(("seed", "design", "response", "weights"), EXTREME)
+def test_extreme_levels_are_reached(seed, design, response, weights):
+    # Steps of the length that the quadratic gives need more than 5000 here.
+    case = problem(seed, design, response, weights)
+    assert case.tau in (0.001, 0.999)
+    fit = mm(case.X, case.y, case.tau, case.weights)
+    assert fit.status is Status.WITHIN_TOLERANCE and fit.iterations < 1000
+    least = interior_point(case.X, case.y, case.tau, case.weights).objective
+    assert fit.objective == pytest.approx(least, rel=1e-6)
 
 
 def test_the_gap_is_a_bound_however_early_it_ends():
