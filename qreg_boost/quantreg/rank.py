@@ -99,6 +99,13 @@ def rank_intervals(
     solver : callable
         ``solver(X, y, tau) -> Solution``: two fits per coefficient.
 
+    Notes
+    -----
+    Where rows are tied (whole numbers as responses, factors as predictors) bounds of R's may be others, for two
+    reasons. Its simplex method passes one of several rows that are reached at once and leaves the rest on the wrong
+    side, so that its statistic is no longer that of a dual solution; or it cuts a step of the statistic at another
+    stop, and then both bounds lie on the same step.
+
     Raises
     ------
     InputError
