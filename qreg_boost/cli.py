@@ -358,7 +358,7 @@ def _model_arguments(add: Callable[..., Any]) -> None:
     add("data", metavar="DATA", help=DATA_HELP)
     add("formula", metavar="FORMULA", help="such as 'y ~ x1 + C(g)', or 'y ~ .' for all columns")
     add("--tau", default="0.5", metavar="TAU[,TAU...]", help="quantile levels (default: %(default)s)")
-    _option(add, "learner", "linear: by term; componentwise: by column; joint: all terms together")
+    _option(add, "learner", "linear: by term; componentwise: by column; joint: all terms at once; spline; stump; tree")
     _option(add, "nu", "length of a step", type=float)
     _option(add, "step", "adaptive, fixed, line, or auto: adaptive if unit-free, else fixed")
     _option(add, "init", "start: quantile, median or a number")

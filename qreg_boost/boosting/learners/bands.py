@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qreg_boost.base.checks import InputError
 from qreg_boost.boosting.basis_path import BasisPath
 from qreg_boost.boosting.learners.base import Memory, Predictors
 from qreg_boost.boosting.learners.blocks import BlockMemory, LinearUpdate, Reweighted
@@ -114,9 +115,15 @@ class Bands:
             values[n * at[k] : n * at[k + 1]] = own.ravel()
         return cls(parts, values, cells, at.astype(np.int64), blocks.astype(np.int64), origin, data.intercept)
 
-    def weighted(self, weights: np.ndarray) -> BandedBlocks:
-        """Return the learners for weights (n,), all above 0."""
-        total, columns, places = float(weights.sum()), int(self.blocks[-1]), np.diff(self.blocks) ** 2
+    def weighted(self, weights: np.ndarray, strict: bool = False) -> BandedBlocks:
+        """Return the learners for weights (n,), all above 0.
+
+        Raises
+        ------
+        InputError
+            If `strict` and a spline cannot have its degrees of freedom; else it gets as many as it can have.
+        """
+        columns, places = int(self.blocks[-1]), np.diff(self.blocks) ** 2
         factor_at = np.concatenate(([0], np.cumsum(places))).astype(np.int64)
         shift, spread = np.zeros(columns), np.zeros(columns)
         tables = {name: np.zeros(int(factor_at[-1])) for name in ("slope", "score", "gram", "system")}
@@ -125,7 +132,10 @@ class Bands:
             n = len(weights)
             cell, values = self.cells[k], self.values[n * self.at[k] : n * self.at[k + 1]].reshape(n, -1)
             own = slice(self.blocks[k], self.blocks[k + 1])
-            fitted = _spline(part, cell, values, weights, total) if part.knots else _line(part, values, weights, self)
+            if part.knots is None:
+                fitted = _line(part, values, weights, self)
+            else:
+                fitted = _spline(part, cell, values, weights, strict)
             shift[own], spread[own], allowed[k] = fitted.shift, fitted.spread, fitted.allowed
             for name, table in tables.items():
                 table[factor_at[k] : factor_at[k + 1]] = getattr(fitted, name).ravel()
@@ -146,10 +156,10 @@ class Prepared:
     system: np.ndarray
 
 
-def _spline(part: Part, cell: np.ndarray, values: np.ndarray, weights: np.ndarray, total: float) -> Prepared:
+def _spline(part: Part, cell: np.ndarray, values: np.ndarray, weights: np.ndarray, strict: bool) -> Prepared:
     assert part.knots is not None
     assert part.df is not None
-    size = part.size
+    size, total = part.size, float(weights.sum())
     sums = np.zeros(size)
     for q in range(values.shape[1]):
         sums[q : size - values.shape[1] + 1 + q] += np.bincount(
@@ -158,7 +168,14 @@ def _spline(part: Part, cell: np.ndarray, values: np.ndarray, weights: np.ndarra
     shift = sums / total
     G = gram(cell, values, weights, size) - total * np.outer(shift, shift)
     K = difference_penalty(size, part.differences)
-    smoother = Spectrum.of(G, K).smoother(part.df)
+    spectrum = Spectrum.of(G, K)
+    if strict and part.df >= spectrum.most:
+        raise InputError(
+            f"Term {part.name!r} cannot have df={part.df:g}: on {part.knots.inner} equidistant knots its values allow "
+            f"for {spectrum.most:.3g} at most. A value far from all others leaves most knots without rows: transform "
+            'the column, or keep it linear by naming the terms that are splines, as in learner={"x1": "spline"}.'
+        )
+    smoother = spectrum.smoother(part.df)
     system = np.zeros((size, size))
     if part.monotone:
         up = rising(size)

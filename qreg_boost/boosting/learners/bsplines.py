@@ -154,20 +154,21 @@ class Spectrum:
         return 1.0 + float((2.0 * shrunk - shrunk**2).sum())
 
     @property
-    def least(self) -> float:
-        """Degrees of freedom under an endless penalty."""
-        return 1.0 + float((self.data > 1.0 - CLEAR).sum())
-
-    @property
     def most(self) -> float:
-        """Degrees of freedom without a penalty."""
-        return 1.0 + float((self.data > CLEAR).sum())
+        """Degrees of freedom under the least penalty tried."""
+        return self.free(np.exp(STRENGTHS[0]))
 
     def smoother(self, df: float) -> Smoother:
-        """Return the smoother of `df` degrees of freedom, strictly between `least` and `most`."""
+        """Return the smoother of `df` degrees of freedom, or as many as can be."""
         from scipy.optimize import brentq
 
-        strength = float(np.exp(brentq(lambda log: self.free(np.exp(log)) - df, *STRENGTHS, xtol=1e-14, rtol=1e-14)))
+        if df >= self.most:
+            strength = float(np.exp(STRENGTHS[0]))
+        elif df <= self.free(np.exp(STRENGTHS[1])):
+            strength = float(np.exp(STRENGTHS[1]))
+        else:
+            found = brentq(lambda log: self.free(np.exp(log)) - df, *STRENGTHS, xtol=1e-14, rtol=1e-14)
+            strength = float(np.exp(found))
         seen = self.data > CLEAR
         damped = self.data + strength * (1.0 - self.data)
         size = len(self.vectors)

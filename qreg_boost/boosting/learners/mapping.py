@@ -21,7 +21,8 @@ class ByTerm:
     """A learner for each term named, a linear one for every other term: the option ``learner={"x1": "spline"}``.
 
     In each iteration the learner that leaves the least squared error is chosen, whatever its kind. Those of more
-    degrees of freedom are chosen more often by chance alone; give all of them the same to avoid that.
+    degrees of freedom are chosen more often by chance alone (Hofner, Hothorn, Kneib and Schmid 2011); to avoid that,
+    give all of them as many: ``Linear(df=1)`` and ``Spline(df=2, differences=1)`` both have one beyond the level.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def prepared_terms(learners: Mapping[str, Learner], data: Predictors) -> BandedB
     check_sizes(data, moments)
     centred = moments if data.intercept else moments.about(0.0 * moments.centre)
     parts = tuple(_part(learners[term], data, k) for k, term in enumerate(data.terms))
-    return Bands.of(parts, data, centred.centre, moments.varies).weighted(data.weights)
+    return Bands.of(parts, data, centred.centre, moments.varies).weighted(data.weights, strict=True)
 
 
 def _part(learner: Learner, data: Predictors, k: int) -> Part:

@@ -15,6 +15,8 @@ from qreg_boost.boosting.learners.bsplines import Knots
 if TYPE_CHECKING:
     from qreg_boost.boosting.learners.bands import BandedBlocks, Part
 
+CONSTANT = 1e-13
+"""A column whose range is this small, relative to its values, is constant to rounding."""
 FEW = 1000
 """Rows that are looked at first for enough distinct values."""
 
@@ -124,6 +126,8 @@ class Spline:
         if last - first != 1:
             return f"it has {last - first} columns, and a spline is a function of one"
         x = data.X[:, first]
+        if np.ptp(x) <= CONSTANT * np.abs(x).max():
+            return "it does not vary"
         distinct = len(np.unique(x[:FEW]))
         if distinct <= self.df and len(x) > FEW:
             distinct = len(np.unique(x))

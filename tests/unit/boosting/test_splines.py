@@ -273,6 +273,22 @@ def test_options_that_cannot_be(options: dict, words: str) -> None:
     assert words in str(caught.value)
 
 
+def test_degrees_of_freedom_that_the_rows_do_not_allow() -> None:
+    data = frame(60)
+    far = data.assign(x1=np.where(np.arange(60) == 3, 1e7, data["x1"]))
+    with pytest.raises(
+        InputError, match=r"Term 'x1' cannot have df=4: on 20 equidistant knots its values allow for 3 at"
+    ):
+        qb.qbr("y ~ x1 + x2", far, learner="spline")
+    with pytest.raises(InputError, match=r"Term 'x1' cannot have df=23\.99"):
+        qb.qbr("y ~ x1", data.iloc[:24], learner=Spline(df=23.99))
+    # weights of an iteration may leave fewer: then as many as there can be
+    learner = prepared(Spline(), data[["x1"]].to_numpy())
+    light = np.where(np.arange(60) < 3, 1.0, 1e-30)
+    u = np.random.default_rng(0).normal(size=60)
+    assert np.isfinite(learner.reweighted(light).update(u).fitted).all()
+
+
 def test_monotone_terms_must_be_splines() -> None:
     data = frame(50)
     with pytest.raises(InputError, match=r"names 'x_1', which is no term of this fit. Did you mean 'x1'\?"):
