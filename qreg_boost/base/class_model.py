@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from qreg_boost.base.classes import read_classes
 from qreg_boost.base.confusion import confusion_counts
 from qreg_boost.base.design import Design
 from qreg_boost.base.facts import Facts
-from qreg_boost.base.levels import Levels
+from qreg_boost.base.levels import Levels, read_levels
 
 
 class RowsModel:
@@ -55,6 +56,21 @@ class RowsModel:
         given = [f"{k}={v!r}" for k, v in options.items() if not _same(v, defaults.get(k))]
         return ", ".join([head, *given]) + ")"
 
+    def plain_options(self) -> dict[str, Any]:
+        """Return the options as values that JSON holds.
+
+        Raises
+        ------
+        InputError
+            If one is none: a generator of random numbers, a learner, an array.
+        """
+        for name, value in self.options.items():
+            if not isinstance(value, (str, int, float, bool, type(None))):
+                raise InputError(
+                    f"A fit with {name}={value!r} cannot be saved with its rows; save it without data=True."
+                )
+        return dict(self.options)
+
     def _need_columns(self) -> None:
         if not self.design.X.shape[1]:
             raise InputError('There is no predictor: nothing to tell classes apart by. Write "y ~ x1 + x2".')
@@ -67,10 +83,16 @@ class ClassModel(RowsModel):
 
     def _read(self, design: Design, event: Any) -> None:
         """Take the design of a response of two labels."""
-        from dataclasses import replace
-
         y, classes = read_classes(_used_labels(design), design.response, event)
         self.levels = Levels((classes.other, classes.event), classes.dtype)
+        if design.weights is not None and not (design.weights > 0).all():
+            y = _codes_with_zero_weight(design, self.levels, y)
+        self.design = replace(design, y=y)
+        self._need_columns()
+
+    def _read_several(self, design: Design) -> None:
+        """Take the design of a response of two or more labels."""
+        y, self.levels = read_levels(_used_labels(design), design.response)
         if design.weights is not None and not (design.weights > 0).all():
             y = _codes_with_zero_weight(design, self.levels, y)
         self.design = replace(design, y=y)

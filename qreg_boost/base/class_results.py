@@ -203,7 +203,7 @@ class ClassResults(FitResults):
         arrays |= {f"fit.{name}": array for name, array in own_arrays.items()}
         if data:
             meta["model"], model_arrays = design_state(self.model.design)
-            meta["options"] = self.model.options
+            meta["options"] = self.model.plain_options()
             arrays |= {f"model.{name}": array for name, array in model_arrays.items()}
         return meta, arrays
 

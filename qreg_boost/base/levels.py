@@ -66,7 +66,7 @@ class Levels:
         return cls(tuple(state["labels"]), str(state["dtype"]))
 
 
-def read_levels(y: Any, label: str, event: Any = None, least: int = 2) -> tuple[np.ndarray, Levels]:
+def read_levels(y: Any, label: str, least: int = 2) -> tuple[np.ndarray, Levels]:
     """Return the codes 0, 1, ... (n,) of a response as floats, and its labels in order.
 
     Parameters
@@ -75,8 +75,6 @@ def read_levels(y: Any, label: str, event: Any = None, least: int = 2) -> tuple[
         Labels; nothing missing.
     label : str
         Name of the response, for messages.
-    event : label, optional
-        Of two classes, the one to be coded 1; by default the second.
     least : int
         Fewest classes allowed.
 

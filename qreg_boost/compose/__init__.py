@@ -1,0 +1,1 @@
+"""What joins wings: several classes, quantiles by classifiers, probabilities by quantiles of classes."""

@@ -1,0 +1,208 @@
+"""Classifiers of two classes as parts of something larger: this package's boosters, or any estimator with fit, predict."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from qreg_boost.base.checks import ConvergenceWarning, InputError, OneClassWarning, listed, nearest
+from qreg_boost.base.design import Design
+from qreg_boost.boosting.base_model import BoostModel
+from qreg_boost.boosting.classifier_model import QBC, AdaBoost, LogitBoost
+from qreg_boost.boosting.l2_model import L2Boost
+
+BOOSTERS: dict[str, type[BoostModel]] = {"qbc": QBC, "logitboost": LogitBoost, "adaboost": AdaBoost, "l2boost": L2Boost}
+"""The package's boosters of two classes, by formula function."""
+
+
+def margin_loss(name: str, h: float) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the loss of a booster, by name, as a function of the margin; `h` is qbc's.
+
+    >>> float(margin_loss("adaboost", 0.1)(np.zeros(1))[0])
+    1.0
+    """
+    return {
+        "qbc": lambda z: ndtr(-z / h),
+        "adaboost": lambda z: np.exp(np.minimum(-0.5 * z, 700.0)),
+        "logitboost": lambda z: np.logaddexp(0.0, -2.0 * z),
+        "l2boost": lambda z: (0.5 - z) ** 2,
+    }[name]
+
+
+class Booster(ABC):
+    """A classifier to be fitted, again and again, to rows with other labels and weights.
+
+    Attributes
+    ----------
+    name : str
+    """
+
+    name: str
+
+    @abstractmethod
+    def fit(self, design: Design, y: np.ndarray, weights: np.ndarray | None) -> Any:
+        """Return a fit to y (n,), 1 for the event and 0 for the other, with ``decision_at(X)``."""
+
+    @property
+    def loss(self) -> Callable[[np.ndarray], np.ndarray] | None:
+        """The loss as a function of the margin s f, s = +1 or -1; None if it is not known."""
+        return None
+
+
+@dataclass(frozen=True)
+class OwnBooster(Booster):
+    """A booster of this package with its options."""
+
+    kind: type[BoostModel]
+    options: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """Name of the formula function."""
+        return self.kind.function
+
+    def fit(self, design: Design, y: np.ndarray, weights: np.ndarray | None) -> Any:
+        """Return the boosted fit."""
+        classes = {"other": 0, "event": 1, "dtype": "number"}
+        rows = replace(design, y=y, weights=weights)
+        with warnings.catch_warnings():  # each part may predict one class, or end early; tables say which do
+            for category in (OneClassWarning, ConvergenceWarning):
+                warnings.simplefilter("ignore", category)
+            return self.kind.from_design(rows, self.name, **{**self.options, "classes": classes, "progress": False}).fit()
+
+    @property
+    def loss(self) -> Callable[[np.ndarray], np.ndarray]:
+        """The loss that the booster lowers, of the margin."""
+        return margin_loss(self.name, float(self.options.get("h", 0.1)))
+
+
+@dataclass(frozen=True)
+class Estimator(Booster):
+    """Any object with ``fit(X, y)`` and ``predict(X)``: scikit-learn's classifiers, say. It is copied, never changed."""
+
+    estimator: Any
+    weight_name: str = "sample_weight"
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """Name of its class."""
+        return type(self.estimator).__name__
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether its ``fit`` takes weights."""
+        names = inspect.signature(self.estimator.fit).parameters
+        return self.weight_name in names or any(p.kind is inspect.Parameter.VAR_KEYWORD for p in names.values())
+
+    def fit(self, design: Design, y: np.ndarray, weights: np.ndarray | None) -> FittedEstimator:
+        """Return a fitted copy."""
+        if weights is not None and not self.takes_weights:
+            raise InputError(
+                f"{self.name} takes no weights in fit ({self.weight_name!r} is none of its arguments), and they are "
+                "needed here. Choose another classifier, or name the argument: weight_name="
+                '"<step>__sample_weight" for a pipeline.'
+            )
+        X = design.X
+        if weights is not None and not (weights > 0).all():
+            X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+        fitted = copy.deepcopy(self.estimator)
+        fitted.fit(X, y.astype(np.int64), **({} if weights is None else {self.weight_name: weights}))
+        return FittedEstimator(fitted)
+
+
+@dataclass(frozen=True)
+class FittedEstimator:
+    """An estimator that was fitted to labels 0 and 1."""
+
+    estimator: Any
+
+    def decision_at(self, X: np.ndarray) -> np.ndarray:
+        """Return a number (rows,) that is at least 0 where the label 1 is predicted."""
+        if hasattr(self.estimator, "decision_function"):
+            return np.asarray(self.estimator.decision_function(X), dtype=float).reshape(len(X))
+        if hasattr(self.estimator, "predict_proba"):
+            return np.asarray(self.estimator.predict_proba(X), dtype=float)[:, 1] - 0.5
+        return 2.0 * np.asarray(self.estimator.predict(X), dtype=float) - 1.0
+
+    def state(self, data: bool) -> Any:
+        """Refuse: only code can say what an estimator is."""
+        raise InputError(
+            f"The fit holds fitted {type(self.estimator).__name__} objects, which a file that is read without running "
+            "code cannot hold. Use a booster of this package, or pickle the fit and load it where you trust the file."
+        )
+
+
+def as_booster(booster: Any, options: Mapping[str, Any], weight_name: str = "sample_weight") -> Booster:
+    """Return what `booster` means: a name, a formula function, a model class, or an estimator.
+
+    >>> as_booster("adaboost", {"mstop": 10}).name
+    'adaboost'
+    """
+    name = booster if isinstance(booster, str) else getattr(booster, "__name__", None)
+    if isinstance(booster, type) and issubclass(booster, BoostModel):
+        name = booster.function
+    if isinstance(name, str) and name in BOOSTERS:
+        kind = BOOSTERS[name]
+        known = [one for one in kind.settings_kind.names() if one not in ("event", "progress")]
+        unknown = [one for one in options if one not in known]
+        if unknown:
+            raise InputError(
+                f"{name} has no option {unknown[0]!r}.{nearest(unknown[0], known)} Options: {', '.join(known)}."
+            )
+        tau = options.get("tau")
+        if tau is not None and np.ndim(tau):
+            raise InputError(f"`tau` must be one number here; got {tau!r}.")
+        kind.settings_kind(**options)  # a wrong value is told of once, before any fit
+        return OwnBooster(kind, dict(options))
+    is_object = hasattr(booster, "fit") and hasattr(booster, "predict") and not isinstance(booster, type)
+    if not is_object:
+        hint = nearest(booster, BOOSTERS) if isinstance(booster, str) else ""
+        raise InputError(
+            f"The classifier must be one of {listed(map(repr, BOOSTERS))}, or an object with fit(X, y) and predict(X), "
+            f"such as scikit-learn's; got {booster!r}.{hint}"
+        )
+    if options:
+        raise InputError(
+            f"Options ({listed(options)}) go with the package's own boosters; give {type(booster).__name__} its own "
+            "when you make it."
+        )
+    return Estimator(booster, weight_name)
+
+
+def decisions(parts: tuple[Any, ...], X: np.ndarray) -> np.ndarray:
+    """Return the decision functions (rows, parts) at rows of the design, NaN where a row holds NaN."""
+    F = np.full((len(X), len(parts)), np.nan)
+    known = ~np.isnan(X).any(axis=1)
+    if known.any():
+        rows = np.ascontiguousarray(X[known])
+        F[known] = np.column_stack([part.decision_at(rows) for part in parts])
+    return F
+
+
+def parts_state(parts: tuple[Any, ...]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return what a file must hold of the parts."""
+    metas, arrays = [], {}
+    for position, part in enumerate(parts):
+        meta, own = part.state(False)
+        metas.append(meta)
+        arrays |= {f"{position}.{name}": array for name, array in own.items()}
+    return {"parts": metas}, arrays
+
+
+def restore_parts(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> tuple[Any, ...]:
+    """Return the parts that `parts_state` wrote."""
+    from qreg_boost.boosting.saved_model import restore_boost
+
+    own: list[dict[str, np.ndarray]] = [{} for _ in meta["parts"]]
+    for name, array in arrays.items():
+        position, _, rest = name.partition(".")
+        own[int(position)][rest] = array
+    return tuple(restore_boost(one, mine) for one, mine in zip(meta["parts"], own, strict=True))
