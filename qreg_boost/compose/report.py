@@ -103,7 +103,7 @@ def summarise_jous(fit: JousResults) -> Summary:
         formula(fit.facts),
         Fact("Booster", own["booster"]),
         Fact("Sampling", sampling),
-        *([Fact("Jitter", f"{own['jitter']:g} standard deviations")] if own["sampling"] == "over" else []),
+        *([Fact("Jitter", f"{own['jitter']:g} x standard deviation")] if own["sampling"] == "over" else []),
         Fact("Grid", f"{len(own['levels_of_p'])} levels, steps of {1.0 / own['grid']:g}"),
         *weights_and_date(fit.facts),
     ]
@@ -114,9 +114,9 @@ def summarise_jous(fit: JousResults) -> Summary:
         *errors(fit),
     ]
     table = fit.tidy()
-    cells = [[str(v) for v in table["rows"]], [share(v) for v in table["predicted"]], [share(v) for v in table["error_rate"]]]
+    cells = [[str(v) for v in table["rows"]], [share(v) for v in table["flagged"]], [share(v) for v in table["error_rate"]]]
     rows = tuple(Row(f"P > {q:g}", tuple(row)) for q, *row in zip(table["level"], *cells, strict=True))
-    heads = ("rows sampled", "predicted", "error, sampled")
+    heads = ("rows sampled", "flagged", "error, sampled")
     return Summary(
         f"{fit.title} Results",
         tuple(left),
@@ -128,7 +128,7 @@ def summarise_jous(fit: JousResults) -> Summary:
 
 def _jous_notes(fit: JousResults) -> Iterator[str]:
     yield (
-        f"Each level q has a classifier of rows sampled so that P({fit.event}) > q is even odds; predicted: the share "
-        "of the training rows it flags. The probability is read off from P = 1/2 outwards, in steps of the grid."
+        f"Each level q has a classifier of rows sampled so that P({fit.event}) > q is even odds; flagged: the share "
+        "of the training rows. The probability is read off from P = 1/2 outwards, in steps of the grid."
     )
     yield f"Errors at tau = 0.5: the event is predicted where P > 1/2. {error_note(fit)}"

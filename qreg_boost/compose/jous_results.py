@@ -1,0 +1,125 @@
+"""What JOUS-Boost hands back: probabilities in steps, and labels at any tau."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from qreg_boost.base.checks import check_tau
+from qreg_boost.base.class_results import TwoClassResults
+from qreg_boost.base.confusion import confusion_counts
+from qreg_boost.base.facts import Facts
+from qreg_boost.boosting.class_settings import check_agreement, tau_of_cost
+from qreg_boost.compose.boosters import decisions, parts_state
+from qreg_boost.compose.cuts import read_off
+
+if TYPE_CHECKING:
+    from qreg_boost.base.summary import Summary
+
+
+class JousResults(TwoClassResults):
+    """Fitted class probabilities by JOUS-Boost; made by ``fit``, never changed afterwards.
+
+    Parameters
+    ----------
+    facts : Facts
+    parts : tuple of fits
+        One classifier for each level of the grid.
+    model : Jous or None
+    encoder : Encoder
+    """
+
+    title = "JOUS-Boost"
+
+    def __init__(self, facts: Facts, parts: tuple[Any, ...], model: Any, encoder: Any) -> None:
+        super().__init__(facts, model, encoder)
+        self.parts = parts
+
+    @property
+    def grid(self) -> np.ndarray:
+        """The levels at which there is a classifier."""
+        return np.array(self.facts.own["levels_of_p"])
+
+    def probability_at(self, X: np.ndarray) -> np.ndarray:
+        """Return estimated probabilities of the event (rows,) at rows of the design (rows, p)."""
+        F = decisions(self.parts, X)
+        p = read_off(F >= 0.0)
+        p[np.isnan(F).any(axis=1)] = np.nan
+        return p
+
+    def probability(self, new: Any = None) -> pd.Series:
+        """Return estimated probabilities of the event, in steps of the grid: the middle of the cell found.
+
+        Parameters
+        ----------
+        new : DataFrame, mapping or array (rows, p), optional
+            The columns of the formula; without it, the training rows. Rows in which something is missing get a missing
+            value.
+        """
+        X, index = self._rows(new)
+        return pd.Series(self.probability_at(X), index=index, name=f"P({self.event})")
+
+    def predict_proba(self, new: Any = None) -> pd.DataFrame:
+        """Return estimated probabilities of both classes, the event in the second column."""
+        p = self.probability(new)
+        return pd.DataFrame(np.column_stack((1.0 - p, p)), index=p.index, columns=pd.Index(list(self.classes)))
+
+    def decision_at(self, X: np.ndarray) -> np.ndarray:
+        """Return P - 1/2 (rows,) at rows of the design (rows, p)."""
+        return self.probability_at(X) - 0.5
+
+    def predict(self, new: Any = None, tau: float | None = None, cost: Any = None) -> pd.Series:
+        """Return predicted labels: the event where its estimated probability is above 1 - tau.
+
+        Parameters
+        ----------
+        new : DataFrame, mapping or array (rows, p), optional
+        tau : float, optional
+            0.5 unless `cost` says otherwise. Levels between those of the grid see its steps.
+        cost : dict, optional
+            What errors cost, as in ``{"fn": 5, "fp": 1}``: sets tau = fn / (fn + fp).
+        """
+        X, index = self._rows(new)
+        return self.levels.series(self._codes(X, tau, cost), index)
+
+    def _codes(self, X: np.ndarray, tau: float | None, cost: Any) -> np.ndarray:
+        level = check_agreement(tau, cost)
+        level = check_tau(tau_of_cost(cost) if cost is not None else level)
+        p = self.probability_at(X)
+        return np.where(np.isnan(p), np.nan, p > 1.0 - level)
+
+    def confusion_at(self, tau: float | None = None, cost: Any = None) -> pd.DataFrame:
+        """Return the confusion table of the training rows at another tau than 0.5."""
+        from qreg_boost.base.confusion import confusion_table
+
+        design = self.model.design
+        counts = confusion_counts(design.y, self._codes(design.X, tau, cost), 2, design.weights)
+        return confusion_table(counts, list(self.classes))
+
+    def quality(self) -> dict[str, Any]:
+        """Return the booster, the grid, the sampling and the Brier score."""
+        own = self.facts.own
+        return {name: own[name] for name in ("booster", "grid", "sampling", "jitter", "brier")}
+
+    def tidy(self) -> pd.DataFrame:
+        """Return one row per level: level, rows sampled, share of the training rows above it, error on the sample."""
+        own = self.facts.own
+        return pd.DataFrame(
+            {
+                "level": own["levels_of_p"],
+                "rows": own["rows"],
+                "flagged": own["flagged"],
+                "error_rate": own["errors"],
+            }
+        )
+
+    def _own_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        return parts_state(self.parts)
+
+    def summary(self) -> Summary:
+        """Return the summary as text, HTML and LaTeX."""
+        from qreg_boost.compose.report import summarise_jous
+
+        return summarise_jous(self)
