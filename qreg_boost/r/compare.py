@@ -105,7 +105,8 @@ def compare(fit: Any) -> Comparison:
     ----------
     fit : results of this package
         What is compared depends on what the fit offers: a boosted quantile fit is set beside quantreg's `rq`, and
-        beside mboost where that is installed; a quantile regression beside `rq` with all its inference.
+        beside mboost where that is installed, or with stumps beside gbm; a quantile regression beside `rq` with all its
+        inference.
 
     Returns
     -------
@@ -177,7 +178,11 @@ class _Problem:
 
 
 def _boosted(fit: Any) -> Comparison:
-    """Return a boosted quantile fit beside rq's optimum, and our exact solver beside rq's."""
+    """Return a boosted quantile fit beside rq's optimum, and our exact solver beside rq's; trees beside gbm's."""
+    if not getattr(fit, "has_coefficients", True):
+        from qreg_boost.r.compare_gbm import compare_gbm
+
+        return compare_gbm(fit)
     solution = fit.optimum
     session.require("quantreg")
     problem = _problem(fit.model.design, len(solution.coef))
