@@ -40,7 +40,7 @@ class DenseRows:
         self.columns, self.R = _coordinates(X, self.w, self.sample, sizes)
         self.X: Any = X if len(self.columns) == self.p else np.ascontiguousarray(X[:, self.columns])
         self.steps = 0
-        self._whole: Part | None = None
+        self._kept: dict[int, Part] = {}
 
     def part(self, rows: np.ndarray) -> Part:
         """Return the coordinates and weights of some rows.
@@ -50,9 +50,9 @@ class DenseRows:
         """
         from scipy.linalg.blas import dtrsm
 
-        whole = len(rows) == len(self.y) > len(self.columns)
-        if whole and self._whole is not None:
-            return self._whole
+        again = rows is self.sample or len(rows) == len(self.y) > len(self.columns)
+        if again and len(rows) in self._kept:
+            return self._kept[len(rows)]
         # The transposes are in the order of memory that BLAS wants: no copies but the result.
         Z = dtrsm(1.0, self.R, self.taken(rows).T, trans_a=1).T
         w = None if self.w is None else self.w[rows]
@@ -64,7 +64,8 @@ class DenseRows:
             Z[remote] /= out[remote, None]
             w = out if w is None else w * out
         found = Part(Z, w, out)
-        self._whole = found if whole else self._whole
+        if again:
+            self._kept[len(rows)] = found
         return found
 
     def taken(self, rows: np.ndarray) -> np.ndarray:
@@ -82,6 +83,7 @@ class DenseRows:
         from scipy.linalg.blas import dtrsv
 
         n, k = self.X.shape
+        self.steps = 0
         if k == 0:
             return None
         b, half = self.begin(tau, start)

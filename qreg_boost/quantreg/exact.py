@@ -14,6 +14,7 @@ Fernandes, M., Guerre, E. and Horta, E. (2021). Smoothing quantile regressions. 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -77,27 +78,23 @@ def exact(X: Any, y: Any, tau: float, weights: Any = None, *, start: Any = None)
     >>> fit.coef.round(12).tolist(), fit.objective
     ([0.0, 1.0], 3.0)
     """
-    if hasattr(X, "tocsr"):
-        return sparse_fit(X, y, tau, weights, start=start)
-    from qreg_boost.quantreg.kernels import largest
+    return prepared(X, y, weights)(tau, start)
 
-    given = _Given.of(X, y, tau, weights)
-    X, y, tau, w = given.X, given.y, given.tau, given.w
-    n, p = X.shape
-    if n < max(_FEWEST, _FEWEST_EACH * p) or p == 0:
-        return interior_point_or_simplex(X, y, tau, w)
-    rows = None if w is None or w.all() else np.flatnonzero(w)
-    if rows is None or w is None:
-        design = DenseRows(X, y, w, given.sizes)
-    else:
-        kept = X[rows]
-        design = DenseRows(kept, y[rows], w[rows], largest(read_only(kept)))
-    found = design.fit(tau, start)
-    if found is None:
-        fallen = interior_point_or_simplex(X, y, tau, w)
-        fell = fallen.status is Status.OPTIMAL and fallen.objective > 0
-        return replace(fallen, status=Status.OPTIMAL_BY_FALLBACK) if fell else fallen
-    return found if rows is None else _among(found, rows, n, tau)
+
+def prepared(X: Any, y: Any, weights: Any = None) -> Callable[[float, Any], Solution]:
+    """Return what fits quantile levels one by one: of a level and a start (None for none) the solution of `exact`.
+
+    What does not depend on the level is computed once.
+
+    Examples
+    --------
+    >>> fit = prepared(np.ones((3, 1)), np.array([1.0, 2.0, 4.0]))
+    >>> [float(fit(tau, None).coef[0]) for tau in (0.2, 0.5)]
+    [1.0, 2.0]
+    """
+    if hasattr(X, "tocsr"):
+        return lambda tau, start: sparse_fit(X, y, tau, weights, start=start)
+    return _Dense.of(X, y, weights).fit
 
 
 def sparse_fit(X: Any, y: Any, tau: float, weights: Any = None, *, start: Any = None, sampled: bool = True) -> Solution:
@@ -137,24 +134,53 @@ def _among(found: Solution, rows: np.ndarray, n: int, tau: float) -> Solution:
 
 
 @dataclass(frozen=True)
-class _Given:
-    """The arguments as float arrays that fit each other, and the largest size (p,) in each column."""
+class _Dense:
+    """A dense problem, checked.
+
+    Attributes
+    ----------
+    X, y, w : arrays
+        The arguments as float arrays that fit each other; w is None without weights.
+    rows : (m,) int array or None
+        Rows of positive weight, None if all are.
+    design : DenseRows or None
+        These rows; None if they are few.
+    """
 
     X: np.ndarray
     y: np.ndarray
-    tau: float
     w: np.ndarray | None
-    sizes: np.ndarray
+    rows: np.ndarray | None
+    design: DenseRows | None
 
     @classmethod
-    def of(cls, X: Any, y: Any, tau: float, weights: Any) -> _Given:
+    def of(cls, X: Any, y: Any, weights: Any) -> _Dense:
         from qreg_boost.quantreg.kernels import largest
 
         X = np.ascontiguousarray(X, dtype=np.float64)
         y = np.ascontiguousarray(y, dtype=np.float64)
         if X.ndim != 2 or y.ndim != 1 or len(X) != len(y):
-            check_problem(X, y, tau, weights)
+            check_problem(X, y, 0.5, weights)
         sizes = largest(read_only(X))
         if not ((sizes <= _LARGEST).all() and (largest(read_only(y[:, None])) <= _LARGEST).all()):
-            check_problem(X, y, tau, weights)
-        return cls(X, y, check_tau(tau), None if weights is None else check_weights(weights, len(y)), sizes)
+            check_problem(X, y, 0.5, weights)
+        w = None if weights is None else check_weights(weights, len(y))
+        n, p = X.shape
+        if n < max(_FEWEST, _FEWEST_EACH * p) or p == 0:
+            return cls(X, y, w, None, None)
+        if w is None or w.all():
+            return cls(X, y, w, None, DenseRows(X, y, w, sizes))
+        rows = np.flatnonzero(w)
+        kept = X[rows]
+        return cls(X, y, w, rows, DenseRows(kept, y[rows], w[rows], largest(read_only(kept))))
+
+    def fit(self, tau: float, start: Any) -> Solution:
+        tau = check_tau(tau)
+        if self.design is None:
+            return interior_point_or_simplex(self.X, self.y, tau, self.w)
+        found = self.design.fit(tau, start)
+        if found is None:
+            fallen = interior_point_or_simplex(self.X, self.y, tau, self.w)
+            fell = fallen.status is Status.OPTIMAL and fallen.objective > 0
+            return replace(fallen, status=Status.OPTIMAL_BY_FALLBACK) if fell else fallen
+        return found if self.rows is None else _among(found, self.rows, len(self.y), tau)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from qreg_boost.base.checks import check_choice
-from qreg_boost.quantreg.exact import exact, sparse_fit
+from qreg_boost.quantreg.exact import exact, prepared, sparse_fit
 from qreg_boost.quantreg.highs import highs
 from qreg_boost.quantreg.mm import mm
 from qreg_boost.quantreg.simplex import interior_point_or_simplex, simplex
@@ -43,6 +43,9 @@ SOLVERS: dict[str, Solver] = {
 }
 """Solvers by the name that the argument `method` takes."""
 
+PREPARED: dict[str, Callable[[Any, Any, Any], Callable[[float, Any], Solution]]] = {"exact": prepared}
+"""Of the solvers that share work between levels: prepare(X, y, weights)(tau, start)."""
+
 
 def solve_several(X: Any, y: Any, taus: Sequence[float], weights: Any = None, method: str = "exact") -> list[Solution]:
     """Return the solutions at several quantile levels, in the order of `taus`, each started from its neighbour.
@@ -67,9 +70,16 @@ def solve_several(X: Any, y: Any, taus: Sequence[float], weights: Any = None, me
     [6.0, 2.0]
     """
     solver = SOLVERS[check_choice(method, "method", SOLVERS)]
+    if method in PREPARED:
+        fit = PREPARED[method](X, y, weights)
+    else:
+
+        def fit(tau: float, start: Any) -> Solution:
+            return solver(X, y, tau, weights, start=start)
+
     found: dict[int, Solution] = {}
     start = None
     for place in np.argsort(np.asarray(taus, dtype=np.float64), kind="stable"):
-        found[int(place)] = solver(X, y, taus[place], weights, start=start)
+        found[int(place)] = fit(taus[place], start)
         start = found[int(place)].coef
     return [found[place] for place in range(len(taus))]

@@ -59,7 +59,7 @@ class SparseRows(DenseRows):
         self.R = factor * sizes[self.columns]
         self.X = X.tocsr() if len(self.columns) == self.p else X[:, self.columns].tocsr()
         self.steps = 0
-        self._whole = None
+        self._kept = {}
 
     def taken(self, rows: np.ndarray) -> np.ndarray:
         """Return rows (m, k) of the design."""

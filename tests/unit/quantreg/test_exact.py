@@ -9,7 +9,7 @@ from scipy import sparse
 from qreg_boost.base.checks import ConvergenceWarning, InputError
 from qreg_boost.quantreg import dense_rows
 from qreg_boost.quantreg import exact as module
-from qreg_boost.quantreg.exact import exact, sparse_fit
+from qreg_boost.quantreg.exact import exact, prepared, sparse_fit
 from qreg_boost.quantreg.interior_point import interior_point
 from qreg_boost.quantreg.smooth import smoothed
 from qreg_boost.quantreg.solution import Solution, Status, check_loss
@@ -161,6 +161,20 @@ def test_a_start_changes_nothing_but_the_time(start, n):
     fit = exact(X, y, 0.5, start=b)
     assert fit.status is Status.OPTIMAL
     np.testing.assert_allclose(fit.coef, plain.coef, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("n", [200, 2_000, 20_000])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_levels_fitted_one_after_the_other_leave_no_trace(n, weighted):
+    X, y = design(n, 4)
+    w = np.random.default_rng(1).integers(0, 4, n).astype(float) if weighted else None
+    fit, start = prepared(X, y, w), None
+    for tau in (0.5, 0.9, 0.1, 0.5):
+        one, other = fit(tau, start), exact(X, y, tau, w, start=start)
+        np.testing.assert_array_equal(one.coef, other.coef)
+        np.testing.assert_array_equal(one.a, other.a)
+        assert (one.iterations, one.objective, one.status) == (other.iterations, other.objective, other.status)
+        start = one.coef
 
 
 def test_small_problems_go_to_the_interior_point_method():
