@@ -5,6 +5,8 @@ from __future__ import annotations
 from qreg_boost import datasets
 from qreg_boost.api import anova, l1qreg, load, qbr, qreg, qreg_process
 from qreg_boost.api_classes import adaboost, l2boost, logitboost, qbc
+from qreg_boost.api_compose import jous, multiclass, quanting
+from qreg_boost.api_rivals import binary_qreg, median_classifier
 from qreg_boost.base.process import QuantileProcess
 from qreg_boost.boosting.classifier_model import QBC, AdaBoost, LogitBoost
 from qreg_boost.boosting.classifier_results import ClassBoostResults, QBCResults
@@ -13,6 +15,16 @@ from qreg_boost.boosting.model import QBR
 from qreg_boost.boosting.qbc_process_results import QBCProcess
 from qreg_boost.boosting.qbr_results import QBRResults
 from qreg_boost.boosting.stopping import CV, CVResult
+from qreg_boost.classify.binary_model import BinaryQReg
+from qreg_boost.classify.binary_results import BinaryQRegResults
+from qreg_boost.classify.median_model import MedianClassifier
+from qreg_boost.classify.median_results import MedianResults
+from qreg_boost.compose.jous_model import Jous
+from qreg_boost.compose.jous_results import JousResults
+from qreg_boost.compose.multiclass_model import MultiClass
+from qreg_boost.compose.multiclass_results import MultiClassResults
+from qreg_boost.compose.quanting_model import Quanting
+from qreg_boost.compose.quanting_results import QuantingResults
 from qreg_boost.haar import haar_features, haar_layout, integral_image
 from qreg_boost.quantreg.model import QReg
 from qreg_boost.quantreg.results import QRegResults
@@ -24,29 +36,44 @@ __all__ = [
     "QBC",
     "QBR",
     "AdaBoost",
+    "BinaryQReg",
+    "BinaryQRegResults",
     "CVResult",
     "ClassBoostResults",
+    "Jous",
+    "JousResults",
     "L2Boost",
     "LogitBoost",
+    "MedianClassifier",
+    "MedianResults",
+    "MultiClass",
+    "MultiClassResults",
     "QBCProcess",
     "QBCResults",
     "QBRResults",
     "QReg",
     "QRegResults",
     "QuantileProcess",
+    "Quanting",
+    "QuantingResults",
     "__version__",
     "adaboost",
     "anova",
+    "binary_qreg",
     "datasets",
     "haar_features",
     "haar_layout",
     "integral_image",
+    "jous",
     "l1qreg",
     "l2boost",
     "load",
     "logitboost",
+    "median_classifier",
+    "multiclass",
     "qbc",
     "qbr",
     "qreg",
     "qreg_process",
+    "quanting",
 ]

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from qreg_boost.api_compose import RESTORERS as COMPOSED
+from qreg_boost.api_rivals import RESTORERS as RIVALS
 from qreg_boost.base.checks import FileFormatError, InputError, number_of
 from qreg_boost.base.process import QuantileProcess
 from qreg_boost.base.rows import caller_env
@@ -66,7 +68,7 @@ def qbr(
         How the step evolves. "adaptive": each learner has a step of its own, which grows while it keeps its direction
         and shrinks when it turns round. "fixed": `nu` throughout. "line": the exact line search of the paper, where
         `nu` plays no part. "auto" is "adaptive" for unit-free steps, and "fixed" for the other two, which repeat the
-        paper and mboost, and for monotone learners.
+        paper and mboost, and for monotone trees.
     init : {"quantile", "median"} or float
         Where the fit starts: the smallest y whose cumulative weight reaches tau, the median, or a number.
     step_scale : {"auto", "range", None}
@@ -342,6 +344,8 @@ def l1qreg(
 
 
 _RESTORERS = {
+    **COMPOSED,
+    **RIVALS,
     **{results.__name__: restore_boost for _, results in FAMILIES.values()},
     "L1Fit": restore_l1_fit,
     "L1Results": restore_l1,

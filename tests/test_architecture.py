@@ -26,12 +26,14 @@ MAY_IMPORT = {
     "r": {"base"},
     **{wing: {"base"} for wing in WINGS},
     "compose": {"base", *WINGS},
-    "api": {"base", "compose", *WINGS},
+    "api": {"api_compose", "api_rivals", "base", "compose", *WINGS},
     "api_classes": {"base", *WINGS},
+    "api_compose": {"base", "compose", *WINGS},
+    "api_rivals": {"base", *WINGS},
     "sklearn": {"api", "base", "compose", *WINGS},
     "cli": {"api", "base", "datasets"},
     "__main__": {"cli"},
-    "__init__": {"api", "api_classes", "base", "compose", "datasets", "haar", *WINGS},
+    "__init__": {"api", "api_classes", "api_compose", "api_rivals", "base", "compose", "datasets", "haar", *WINGS},
 }
 # (importing module, imported part): the results of boosting ask quantreg's solvers for the optimality gap.
 EXTRA_EDGES = {("boosting.qbr_results", "quantreg")}
@@ -56,6 +58,8 @@ NUMERIC = (
     *(f"quantreg.{name}" for name in ("highs", "solvers", "simplex", "parametric", "pivots", "process", "l1_path")),
     *(f"quantreg.{name}" for name in ("band", "smooth", "kernels", "rows", "covariance", "bandwidth", "sparsity")),
     *(f"quantreg.{name}" for name in ("bootstrap", "rank", "anova", "inference")),
+    *(f"classify.{name}" for name in ("median", "score", "scale", "search")),
+    *(f"compose.{name}" for name in ("codes", "cuts", "resample")),
     *("kernel.kernels", "kernel.box_qp", "reject.losses", "reject.dca"),
 )
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "tools"}

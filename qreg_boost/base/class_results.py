@@ -133,8 +133,9 @@ class ClassResults(FitResults):
         return error_rate(self._counts)
 
     def evaluate(self, data: Any = None, y: Any = None) -> pd.Series:
-        """Return how the fit does on the training rows or on other ones: n, error_rate, and of two classes fn_rate and
-        fp_rate, the shares of the events missed and of the others flagged.
+        """Return how the fit does on the training rows or on other ones: n, error_rate, fn_rate, fp_rate.
+
+        The last two, for two classes only, are the shares of the events missed and of the others flagged.
 
         Parameters
         ----------

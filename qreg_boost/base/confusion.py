@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 
 
-def confusion_counts(actual: np.ndarray, predicted: np.ndarray, k: int, weights: np.ndarray | None = None) -> np.ndarray:
+def confusion_counts(
+    actual: np.ndarray, predicted: np.ndarray, k: int, weights: np.ndarray | None = None
+) -> np.ndarray:
     """Return the counts (k, k), or sums of weights, of actual codes (rows) by predicted codes (columns).
 
     Rows in which either is missing do not count.
@@ -43,6 +45,4 @@ def confusion_table(counts: np.ndarray, labels: Sequence[Any]) -> pd.DataFrame:
     """Return the counts as a table: actual classes in rows, predicted ones in columns; whole where all are."""
     whole = bool((counts == np.round(counts)).all())
     values = counts.astype(np.int64) if whole else counts
-    return pd.DataFrame(
-        values, index=pd.Index(labels, name="actual"), columns=pd.Index(labels, name="predicted")
-    )
+    return pd.DataFrame(values, index=pd.Index(labels, name="actual"), columns=pd.Index(labels, name="predicted"))

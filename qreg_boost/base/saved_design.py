@@ -20,9 +20,7 @@ def design_state(design: Design) -> tuple[dict[str, Any], dict[str, np.ndarray]]
     return {"index_name": None if design.index.name is None else str(design.index.name)}, arrays
 
 
-def restore_design(
-    meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], facts: Facts, encoder: Encoder
-) -> Design:
+def restore_design(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], facts: Facts, encoder: Encoder) -> Design:
     """Return the design that `design_state` wrote."""
     return Design(
         y=arrays["y"],

@@ -88,9 +88,7 @@ class BinaryQReg(ClassModel):
         missing: str = "drop",
         **options: Any,
     ) -> None:
-        self._set(
-            Design.from_arrays(y, X, names=names, weights=weights, missing=missing, response="raw"), options
-        )
+        self._set(Design.from_arrays(y, X, names=names, weights=weights, missing=missing, response="raw"), options)
 
     @classmethod
     def from_formula(
@@ -143,7 +141,7 @@ class BinaryQReg(ClassModel):
     def _check_columns(self) -> None:
         design, used = self.design, self.used
         X, names = design.X[used], design.column_names
-        flat = np.flatnonzero((X == X[0]).all(axis=0))
+        flat = np.flatnonzero(np.ptp(X, axis=0) == 0.0)
         if len(flat):
             raise InputError(
                 f"{listed(repr(names[j]) for j in flat)} {'is' if len(flat) == 1 else 'are'} the same in every row "

@@ -61,9 +61,7 @@ class BinaryQRegResults(TwoClassResults):
 
     @property
     def params_standardized(self) -> pd.Series:
-        """Coefficients for predictors of mean 0 and standard deviation 1, as they were searched for; `h` is in units of
-        their index.
-        """
+        """Coefficients for predictors of mean 0 and standard deviation 1; `h` is in units of their index."""
         return pd.Series(self.found.theta, index=self._labels, name=f"tau={self.tau:g}")
 
     def conf_int(
@@ -127,7 +125,7 @@ class BinaryQRegResults(TwoClassResults):
 
     @property
     def optima(self) -> pd.DataFrame:
-        """The distinct maxima that the search reached, the greatest first: score, starts that led there, coefficients."""
+        """The distinct maxima that the search reached, the greatest first: score, starts, coefficients."""
         f = self.found
         values = np.array([self.standard.back(theta, self.facts.intercept) * self._unit for theta in f.thetas])
         table = pd.DataFrame(values, columns=self._labels.to_list())

@@ -79,7 +79,8 @@ def nearer(X: np.ndarray, centres: Medians) -> np.ndarray:
     The distance is the L1 distance, each column divided by its scale.
 
     >>> import numpy as np
-    >>> nearer(np.array([[6.0]]), Medians(np.zeros(1), np.array([8.0]), np.ones(1), np.empty(0, dtype=np.intp))).tolist()
+    >>> centres = Medians(np.zeros(1), np.array([8.0]), np.ones(1), np.empty(0, dtype=np.intp))
+    >>> nearer(np.array([[6.0]]), centres).tolist()
     [4.0]
     """
     rows = max(BLOCK // max(X.shape[1], 1), 1)

@@ -37,7 +37,9 @@ def summarise(fit: MedianResults) -> Summary:
         *weights_and_date(fit.facts),
     ]
     right = [event_fact(fit), *rows_used(fit.facts), *errors(fit)]
-    return Summary(f"{fit.title} Results", tuple(left), tuple(right), (_medians(fit), confusion(fit)), tuple(_notes(fit)))
+    return Summary(
+        f"{fit.title} Results", tuple(left), tuple(right), (_medians(fit), confusion(fit)), tuple(_notes(fit))
+    )
 
 
 def _medians(fit: MedianResults) -> Table:

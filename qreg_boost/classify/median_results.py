@@ -59,7 +59,7 @@ class MedianResults(TwoClassResults):
         return {"scaled": self.facts.own["scale"], "distance": self.distance}
 
     def tidy(self) -> pd.DataFrame:
-        """Return one row per column: term, other, event (the medians), difference, scale, and its share of `distance`."""
+        """Return one row per column: term, other, event (medians), difference, scale, share of `distance`."""
         c = self.centres
         difference = c.event - c.other
         return pd.DataFrame(

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qreg_boost.classify.score import Score
 from qreg_boost.classify.scale import Scale
+from qreg_boost.classify.score import Score
 
 WIDER = (10.0, 5.0, 2.5)
 """Widths, in units of h, through which a climb may be led: wide ones have few maxima."""
@@ -88,12 +88,14 @@ def from_many_starts(
     best maxima so far, half of them led through wider smoothing.
     """
     climbs: list[Climb] = []
+    widths: tuple[float, ...]
     for theta, widths in _fixed_starts(score, scale):
         climbs.append(climb(score, scale, theta, widths))
         tick()
     for number in range(starts):
         if 3 * number < starts:
-            theta, widths = score.with_best_intercept(scale.fitted(rng.standard_normal(score.D.shape[1]))), ()
+            drawn = rng.standard_normal((score.D.shape[1],))
+            theta, widths = score.with_best_intercept(scale.fitted(drawn)), ()
         else:
             best = _distinct(climbs, score.bound)[:KEPT]
             theta = _shaken(best[number % len(best)].theta, scale, rng)
@@ -179,7 +181,7 @@ def best_of(each: list[Found], bound: float) -> Found:
 
 
 def unsmoothed(score: Score, found: Found) -> Found:
-    """Return the best unsmoothed score among the maxima of smoothed ones, as they are and with their best intercepts."""
+    """Return the best unsmoothed score among the maxima of smoothed ones, with their best intercepts too."""
     thetas = [one for theta in found.thetas for one in (theta, score.with_best_intercept(theta))]
     values = [Climb(theta, score.value(theta), 0) for theta in thetas]
     return replace(_summed_up(values, score.bound), evaluations=found.evaluations)

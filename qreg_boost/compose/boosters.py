@@ -1,4 +1,4 @@
-"""Classifiers of two classes as parts of something larger: this package's boosters, or any estimator with fit, predict."""
+"""Classifiers of two classes as parts of something larger: this package's boosters, or any estimator."""
 
 from __future__ import annotations
 
@@ -76,7 +76,9 @@ class OwnBooster(Booster):
         with warnings.catch_warnings():  # each part may predict one class, or end early; tables say which do
             for category in (OneClassWarning, ConvergenceWarning):
                 warnings.simplefilter("ignore", category)
-            return self.kind.from_design(rows, self.name, **{**self.options, "classes": classes, "progress": False}).fit()
+            return self.kind.from_design(
+                rows, self.name, **{**self.options, "classes": classes, "progress": False}
+            ).fit()
 
     @property
     def loss(self) -> Callable[[np.ndarray], np.ndarray]:
@@ -86,7 +88,7 @@ class OwnBooster(Booster):
 
 @dataclass(frozen=True)
 class Estimator(Booster):
-    """Any object with ``fit(X, y)`` and ``predict(X)``: scikit-learn's classifiers, say. It is copied, never changed."""
+    """Any object with ``fit(X, y)`` and ``predict(X)``: scikit-learn's classifiers, say; copied, never changed."""
 
     estimator: Any
     weight_name: str = "sample_weight"
@@ -189,7 +191,8 @@ def decisions(parts: tuple[Any, ...], X: np.ndarray) -> np.ndarray:
 
 def parts_state(parts: tuple[Any, ...]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return what a file must hold of the parts."""
-    metas, arrays = [], {}
+    metas: list[dict[str, Any]] = []
+    arrays: dict[str, np.ndarray] = {}
     for position, part in enumerate(parts):
         meta, own = part.state(False)
         metas.append(meta)

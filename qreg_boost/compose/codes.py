@@ -1,4 +1,4 @@
-"""Codes of several classes by dichotomies, and how they are decoded (Dietterich and Bakiri 1995; Allwein et al. 2000)."""
+"""Codes of several classes by dichotomies, and how they are decoded."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def all_pairs(k: int) -> np.ndarray:
 def error_correcting(k: int, rng: np.random.Generator) -> np.ndarray:
     """Return an error-correcting code (k, L): every dichotomy for up to 7 classes, else the best of random ones.
 
-    The random codes have 10 log2(k) columns (Allwein et al. 2000, the dense ones); the best has the largest least
-    Hamming distance between rows, and of equals the first.
+    Dietterich and Bakiri (1995). The random codes have 10 log2(k) columns, as the dense ones of Allwein et al. (2000);
+    the best has the largest least Hamming distance between rows, and of equals it is the first.
 
     >>> error_correcting(3, np.random.default_rng(0)).tolist()
     [[1, 1, 1], [-1, -1, 1], [-1, 1, -1]]
@@ -48,7 +48,7 @@ def error_correcting(k: int, rng: np.random.Generator) -> np.ndarray:
         bits = (numbers[None, :] >> np.arange(k - 2, -1, -1)[:, None]) & 1  # the first class is 1 in every column
         return np.vstack((np.ones(len(numbers), dtype=np.int64), 2 * bits - 1))
     length = int(np.ceil(10.0 * np.log2(k)))
-    best, most = np.empty((k, 0), dtype=np.int64), -1
+    best, most = np.empty((k, 0), dtype=np.int64), -1.0
     for _ in range(DRAWS):
         code = 2 * rng.integers(0, 2, size=(k, length)) - 1
         code = code[:, np.abs(code.sum(axis=0)) < k]

@@ -63,9 +63,7 @@ class Jous(ClassModel):
         missing: str = "drop",
         **options: Any,
     ) -> None:
-        self._set(
-            Design.from_arrays(y, X, names=names, weights=weights, missing=missing, response="raw"), options
-        )
+        self._set(Design.from_arrays(y, X, names=names, weights=weights, missing=missing, response="raw"), options)
 
     @classmethod
     def from_formula(

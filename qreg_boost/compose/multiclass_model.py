@@ -58,9 +58,7 @@ class MultiClass(ClassModel):
         missing: str = "drop",
         **options: Any,
     ) -> None:
-        self._set(
-            Design.from_arrays(y, X, names=names, weights=weights, missing=missing, response="raw"), options
-        )
+        self._set(Design.from_arrays(y, X, names=names, weights=weights, missing=missing, response="raw"), options)
 
     @classmethod
     def from_formula(

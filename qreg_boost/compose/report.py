@@ -92,7 +92,9 @@ def summarise_quanting(fit: QuantingResults) -> Summary:
         "above.",
         f"Shown: {len(shown)} of {len(table)} classifiers, on the training rows.",
     )
-    return Summary(f"{fit.title} Results", tuple(left), tuple(right), (Table(heads, (rows,), corner="classifier"),), notes)
+    return Summary(
+        f"{fit.title} Results", tuple(left), tuple(right), (Table(heads, (rows,), corner="classifier"),), notes
+    )
 
 
 def summarise_jous(fit: JousResults) -> Summary:
@@ -114,7 +116,11 @@ def summarise_jous(fit: JousResults) -> Summary:
         *errors(fit),
     ]
     table = fit.tidy()
-    cells = [[str(v) for v in table["rows"]], [share(v) for v in table["flagged"]], [share(v) for v in table["error_rate"]]]
+    cells = [
+        [str(v) for v in table["rows"]],
+        [share(v) for v in table["flagged"]],
+        [share(v) for v in table["error_rate"]],
+    ]
     rows = tuple(Row(f"P > {q:g}", tuple(row)) for q, *row in zip(table["level"], *cells, strict=True))
     heads = ("rows sampled", "flagged", "error, sampled")
     return Summary(

@@ -61,18 +61,16 @@ def oversampled(
     return Sample(values, rows)
 
 
-def undersampled(
-    X: np.ndarray, y: np.ndarray, copies: tuple[int, int], rng: np.random.Generator
-) -> Sample:
+def undersampled(X: np.ndarray, y: np.ndarray, copies: tuple[int, int], rng: np.random.Generator) -> Sample:
     """Return the rows, those of the class with fewer `copies` thinned out so that classes keep that ratio.
 
     >>> X, y = np.zeros((4, 1)), np.array([0.0, 0.0, 1.0, 1.0])
     >>> undersampled(X, y, (1, 2), np.random.default_rng(0)).rows.tolist()
-    [0, 2, 3]
+    [1, 2, 3]
     """
     thinned = int(copies[1] < copies[0])
     members = np.flatnonzero((y > 0.5) == bool(thinned))
-    keep = max(int(round(len(members) * copies[thinned] / copies[1 - thinned])), 1)
+    keep = max(round(len(members) * copies[thinned] / copies[1 - thinned]), 1)
     chosen = rng.choice(members, size=keep, replace=False)
     rows = np.sort(np.concatenate((np.flatnonzero((y > 0.5) != bool(thinned)), chosen)))
     return Sample(X[rows], rows)
