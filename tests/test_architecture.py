@@ -60,7 +60,8 @@ NUMERIC = (
     *(f"quantreg.{name}" for name in ("bootstrap", "rank", "anova", "inference")),
     *(f"classify.{name}" for name in ("median", "score", "scale", "search")),
     *(f"compose.{name}" for name in ("codes", "cuts", "resample")),
-    *("kernel.kernels", "kernel.box_qp", "reject.losses", "reject.dca"),
+    *(f"kernel.{name}" for name in ("kernels", "box_qp", "program", "quadratic", "incomplete_cholesky", "noncrossing")),
+    *("reject.losses", "reject.dca"),
 )
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "tools"}
 MOST_LINES = 400

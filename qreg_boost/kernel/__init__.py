@@ -1,0 +1,1 @@
+"""Kernel machines: kernels, the quadratic program they share, and kernel quantile regression."""
