@@ -79,7 +79,7 @@ class QBCWords(ClassWords):
         if fit.facts.own["cost"] is None:
             yield (
                 f"Errors are priced {fit.tau:.6g} for an event missed and {limit} for another flagged; "
-                "cost= states prices."
+                "`cost` states other prices."
             )
         yield from super().notes(fit)
 
