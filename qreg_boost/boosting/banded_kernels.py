@@ -29,13 +29,15 @@ class Compiled(NamedTuple):
     score: np.ndarray
     gram: np.ndarray
     system: np.ndarray
+    held: np.ndarray
+    longest: float
     monotone: np.ndarray
     moves_level: bool
     largest: int
 
 
 BANDS = ("values", "cells", "at", "blocks")
-TABLES = ("weights", "shift", "spread", "allowed", "factor_at", "slope", "score", "gram", "system")
+TABLES = ("weights", "shift", "spread", "allowed", "factor_at", "slope", "score", "gram", "system", "held")
 
 
 def compiled_bands(learner: BandedBlocks) -> Compiled:
@@ -47,6 +49,7 @@ def compiled_bands(learner: BandedBlocks) -> Compiled:
     return Compiled(
         **arrays,
         total=float(learner.weights.sum()),
+        longest=float(learner.longest),
         monotone=read_only(np.array([part.monotone for part in bands.parts], dtype=np.int64)),
         moves_level=bool(learner.moves_level),
         largest=int(np.diff(bands.blocks).max(initial=0)),
@@ -164,7 +167,8 @@ def _fit(basis, k, c, slopes):
 
 @njit(cache=True, nogil=True)
 def _monotone_fit(basis, k, c, slopes):
-    # least (b - b*)'(G + penalty)(b - b*) over b that rise (fall): increments d >= 0 with b_j = sign (d_1 + ... + d_j)
+    # least (b - b*)'(G + penalty)(b - b*) over increments d, b_j = sign (d_1 + ... + d_j), that leave those of the run
+    # so far at 0 or above after the longest step: d = e - floor with e >= 0
     first, size, sign = basis.blocks[k], basis.blocks[k + 1] - basis.blocks[k], float(basis.monotone[k])
     start = basis.factor_at[k]
     system = basis.system[start : start + size * size].reshape(size, size)
@@ -173,10 +177,16 @@ def _monotone_fit(basis, k, c, slopes):
     for j in range(size - 1, 0, -1):
         above += sign * c[first + j]
         target[j - 1] = above
-    increments = non_negative(system, target)
+    floor = np.empty(size - 1)
+    for j in range(size - 1):
+        floor[j] = max(sign * (basis.held[first + j + 1] - basis.held[first + j]), 0.0) / basis.longest
+    for i in range(size - 1):
+        for j in range(size - 1):
+            target[i] += system[i, j] * floor[j]
+    above_floor = non_negative(system, target)
     slopes[0] = 0.0
     for j in range(1, size):
-        slopes[j] = slopes[j - 1] + sign * increments[j - 1]
+        slopes[j] = slopes[j - 1] + sign * (above_floor[j - 1] - floor[j - 1])
 
 
 @njit(cache=True, nogil=True)

@@ -54,7 +54,8 @@ def boost_check_banded(
     assert isinstance(learner, BandedBlocks)
     assert isinstance(loss, CheckLoss)
     memory = learner.memory() if memory is None else memory.copy()
-    basis, step, y = learner.compiled, compiled_step(task.step, memory), read_only(task.y)
+    basis, step = learner.within(memory, task.step.longest_step).compiled, compiled_step(task.step, memory)
+    y, held = read_only(task.y), learner.held_in(memory)
     f = np.full(len(y), task.start) if fit is None else fit.copy()
     state = State(f, np.empty(len(y), np.bool_), np.empty(len(basis.shift)), np.zeros(1, np.int64))
     risk = _begin(basis, y, task.rounding, loss.tau, state)
@@ -63,7 +64,7 @@ def boost_check_banded(
     while done < count and status == "complete":
         chunk = min(CHUNK, count - done)
         record = Record(np.empty(chunk, np.int32), np.empty(chunk), np.empty(chunk * basis.largest), np.empty(chunk))
-        ran, used = _run(basis, y, task.rounding, loss.tau, state, step, float(parts[-1].risks[-1]), record)
+        ran, used = _run(basis, y, task.rounding, loss.tau, state, step, held, float(parts[-1].risks[-1]), record)
         parts.append(
             Record(record.selected[:ran], record.levels[:ran], record.slopes[:used].copy(), record.risks[:ran])
         )
@@ -95,7 +96,7 @@ def _begin(basis, y, rounding, tau, state):
 
 
 @njit(cache=True, nogil=True)
-def _run(basis, y, rounding, tau, state, step, risk, record):
+def _run(basis, y, rounding, tau, state, step, held, risk, record):
     n = len(y)
     f, below, sums, weights = state.f, state.below, state.sums, basis.weights
     c, b, g = np.empty(len(sums)), np.empty(basis.largest), np.empty(n)
@@ -123,6 +124,8 @@ def _run(basis, y, rounding, tau, state, step, risk, record):
 
         record.selected[m], record.levels[m] = block, gamma * level
         record.slopes[used : used + size] = gamma * b[:size]
+        if len(held):
+            held[first : first + size] += record.slopes[used : used + size]
         used += size
         for i in range(n):
             f[i] += gamma * g[i]

@@ -57,6 +57,7 @@ def boost(
     y, weights, loss = task.y, task.weights, task.loss
     f = np.full(len(y), task.start) if fit is None else fit.copy()
     memory = task.learner.memory() if memory is None else memory.copy()
+    prepared = task.learner.within(memory, task.step.longest_step)
     updates: list[Update] = []
     gammas: list[float] = []
     risks = [loss.risk(y, f, weights)]
@@ -67,13 +68,14 @@ def boost(
             status = vanished(m)
             break
         curvature = loss.curvature(y, f)
-        learner: Fitter = task.learner if curvature is None else task.learner.reweighted(weights * curvature)
-        update = task.learner.refit(learner.update(u), task, f)
+        learner: Fitter = prepared if curvature is None else prepared.reweighted(weights * curvature)
+        update = prepared.refit(learner.update(u), task, f)
         step = task.step.at(update, memory, task, f)
         if step.gamma == 0.0:
             status = stalled(m)
             break
         f += step.gamma * update.fitted
+        prepared.added(update, step.gamma, memory)
         step.put_on_fit(y, f)
         updates.append(update.bare())
         gammas.append(step.gamma)

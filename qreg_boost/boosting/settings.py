@@ -83,9 +83,9 @@ class QBRSettings(BoostSettings):
             )
         if self.step == "auto":
             # raw steps and those of the paper are there to repeat others, who keep them fixed
-            # too long a monotone step cannot be taken back by later ones, so those are kept short
-            long = self.step_scale == "auto" and not getattr(self.learner, "monotone", None)
-            self._put("step", "adaptive" if long else "fixed")
+            # monotone trees cannot be taken back by later ones (splines can), so their steps are kept short
+            one_way = getattr(self.learner, "monotone", None) and not isinstance(self.learner, Spline)
+            self._put("step", "adaptive" if self.step_scale == "auto" and not one_way else "fixed")
         if self.learner == LEARNERS["componentwise"] and self.step_scale is None:
             # raw steps are there to repeat mboost, whose columns are centred at the plain mean
             self._put("learner", Componentwise(center="rows"))

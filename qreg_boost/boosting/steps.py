@@ -33,6 +33,11 @@ class StepRule(ABC):
     kind: int
     first: float | None
 
+    @property
+    def longest_step(self) -> float:
+        """The longest step that the rule may take; endless where it knows no bound."""
+        return np.inf
+
     @abstractmethod
     def at(self, update: Update, memory: Memory, task: Task, f: np.ndarray) -> LineStep:
         """Return the step from fit f (n,) along the update; what the rule needs to know later goes into `memory`."""
@@ -51,6 +56,11 @@ class Fixed(StepRule):
 
     first: float
     kind: int = FIXED
+
+    @property
+    def longest_step(self) -> float:
+        """The step itself."""
+        return self.first
 
     def at(self, update: Update, memory: Memory, task: Task, f: np.ndarray) -> LineStep:
         """Return the fixed step."""
@@ -90,6 +100,11 @@ class Adaptive(StepRule):
     longest: float = 12.0
     guard: float = 0.02
     kind: int = ADAPTIVE
+
+    @property
+    def longest_step(self) -> float:
+        """The step of a learner chosen often enough that never turned."""
+        return self.first * self.longest
 
     def at(self, update: Update, memory: Memory, task: Task, f: np.ndarray) -> LineStep:
         """Return the step of the learner, given what it did before."""

@@ -8,7 +8,7 @@ level carries the constant.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -126,7 +126,7 @@ class Bands:
         columns, places = int(self.blocks[-1]), np.diff(self.blocks) ** 2
         factor_at = np.concatenate(([0], np.cumsum(places))).astype(np.int64)
         shift, spread = np.zeros(columns), np.zeros(columns)
-        tables = {name: np.zeros(int(factor_at[-1])) for name in ("slope", "score", "gram", "system")}
+        tables: dict[str, Any] = {name: np.zeros(int(factor_at[-1])) for name in ("slope", "score", "gram", "system")}
         allowed = np.zeros(len(self.parts), dtype=bool)
         for k, part in enumerate(self.parts):
             n = len(weights)
@@ -140,7 +140,9 @@ class Bands:
             for name, table in tables.items():
                 table[factor_at[k] : factor_at[k + 1]] = getattr(fitted, name).ravel()
         names = tuple(part.name for part in self.parts)
-        return BandedBlocks(self, names, self.blocks, weights, shift, spread, allowed, factor_at, **tables)
+        return BandedBlocks(
+            self, names, self.blocks, weights, shift, spread, allowed, factor_at, **tables, held=np.zeros(columns)
+        )
 
 
 @dataclass(frozen=True)
@@ -227,6 +229,10 @@ class BandedBlocks(BlockMemory):
         Factors of `bsplines.Smoother`.
     gram, system : ndarray
         For splines the Gram matrix about the centre; for monotone ones the system of their increments.
+    held : ndarray (P,)
+        What a run has added so far to the slopes of each column, where splines are monotone.
+    longest : float
+        The longest step: an update times that, on top of `held`, is still monotone.
     """
 
     bands: Bands
@@ -241,6 +247,8 @@ class BandedBlocks(BlockMemory):
     score: np.ndarray
     gram: np.ndarray
     system: np.ndarray
+    held: np.ndarray
+    longest: float = np.inf
 
     in_units_of_fit = False
     intercept_learner = False
@@ -274,13 +282,38 @@ class BandedBlocks(BlockMemory):
         chosen, level, slopes, gradient, fitted = best_fit(self.compiled, u)
         return LinearUpdate(chosen, fitted, level, slopes, gradient)
 
+    @property
+    def monotone(self) -> bool:
+        """Whether any part is monotone."""
+        return any(part.monotone for part in self.bands.parts)
+
+    def memory(self) -> Memory:
+        """Return the memory of a run that has not begun; where splines are monotone, `held` lies behind `last`."""
+        columns = len(self.shift)
+        blank = Memory.blank(len(self.names), columns)
+        return replace(blank, last=np.zeros(2 * columns + 1)) if self.monotone else blank
+
+    def within(self, memory: Memory, longest: float) -> BandedBlocks:
+        """Return the learner that keeps the sum of all updates monotone rather than each."""
+        return replace(self, held=self.held_in(memory), longest=longest) if self.monotone else self
+
+    def held_in(self, memory: Memory) -> np.ndarray:
+        """Return what a run has added so far to the slopes (P,), as it lies in its memory; none where none is kept."""
+        return memory.last[len(self.shift) + 1 :]
+
+    def added(self, update: LinearUpdate, gamma: float, memory: Memory) -> None:
+        """Note what was added to the slopes, if splines are monotone."""
+        if self.monotone:
+            self.held_in(memory)[self._place(update)] += gamma * update.slopes
+
     def refit(self, update: LinearUpdate, task: Task, f: np.ndarray) -> LinearUpdate:
         """Return the update as it is."""
         return update
 
     def reweighted(self, weights: np.ndarray) -> Reweighted:
         """Return the learner for other weights (n,) of the same rows, its degrees of freedom the same under them."""
-        return Reweighted(self.bands.weighted(weights), self.centre)
+        other = replace(self.bands.weighted(weights), held=self.held, longest=self.longest)
+        return Reweighted(other, self.centre)
 
     def fit_at(self, path: LinearPath, m: int) -> np.ndarray:
         """Return the fit (n,) of a path after m iterations on the training rows."""

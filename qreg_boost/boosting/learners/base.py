@@ -138,6 +138,15 @@ class PreparedLearner(Protocol):
     def memory(self) -> Memory:
         """Return the memory of a run that has not begun."""
 
+    def within(self, memory: Memory, longest: float) -> PreparedLearner:
+        """Return the learner for a run with this memory and steps up to `longest`; for most learners themselves.
+
+        It may bound its updates by what the run has added so far, which it learns of by `added`.
+        """
+
+    def added(self, update: Any, gamma: float, memory: Memory) -> None:
+        """Note that the update was added, times gamma."""
+
     def turned(self, update: Any, memory: Memory) -> bool:
         """Return whether the update points against the last one of its learner."""
 

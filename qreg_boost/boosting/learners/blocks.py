@@ -51,6 +51,13 @@ class BlockMemory:
         """Return the memory of a run that has not begun."""
         return Memory.blank(len(self.names), int(self.blocks[-1]))
 
+    def within(self, memory: Memory, longest: float) -> Any:
+        """Return the learner itself."""
+        return self
+
+    def added(self, update: LinearUpdate, gamma: float, memory: Memory) -> None:
+        """Take no note."""
+
     def _place(self, update: LinearUpdate) -> slice:
         block = update.learner - self.intercept_learner
         return slice(self.blocks[block], self.blocks[block + 1]) if block >= 0 else slice(-1, None)

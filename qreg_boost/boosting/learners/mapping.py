@@ -39,11 +39,6 @@ class ByTerm:
         """What the learner is called."""
         return "by term"
 
-    @property
-    def monotone(self) -> bool:
-        """Whether any learner is monotone."""
-        return any(getattr(learner, "monotone", None) for learner in self.learners.values())
-
     def prepare(self, data: Predictors) -> LinearBlocks | BandedBlocks:
         """Return one learner per term."""
         for term in self.learners:

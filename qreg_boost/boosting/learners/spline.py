@@ -39,17 +39,20 @@ class Spline:
     differences : int
         Order of the differences of neighbouring coefficients whose squares are penalised.
     monotone : {1, -1} or dict, optional
-        1 for splines that never fall, -1 for splines that never rise; or by term. Each update is then the penalised
-        least-squares fit among splines of rising (falling) coefficients, so that their sum is monotone too, beyond the
-        knots as well. Later updates cannot take back what an earlier one overdid, so small steps fit better: `qbr`
-        takes fixed steps here unless told otherwise.
+        1 for terms that never fall, -1 for terms that never rise; or by term. At each iteration the coefficients of the
+        sum of all updates rise (fall), so the term is monotone, beyond the knots as well. Under a line search, which
+        may take any step, each update does.
 
     Notes
     -----
     An update minimises sum w (u - B b)^2 + lambda sum (differences of b)^2; lambda follows from `df`, and the learner
-    chosen is the one of least sum w (u - B b)^2. These are the conventions of mboost's ``bbs``. Beyond the range of the
-    rows a spline goes on as a straight line. Without an intercept in the formula splines are measured from their means
-    all the same.
+    chosen is the one of least sum w (u - B b)^2: the conventions of mboost's ``bbs``. Beyond the range of the rows a
+    spline goes on as a straight line. Without an intercept in the formula splines are measured from their means all the
+    same.
+
+    Monotone, b is the minimiser among those that, times the longest step there can be, leave the coefficients so far
+    rising (falling). So an update may take back what earlier ones overdid, and where the truth is monotone hardly
+    anything is lost; updates each of which is monotone cannot, and stay short of the best monotone fit.
 
     References
     ----------

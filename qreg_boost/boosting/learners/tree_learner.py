@@ -226,6 +226,13 @@ class PreparedTrees:
         learners = len(self.names)
         return Memory(np.zeros(learners), np.zeros(learners), np.zeros(int(self._stumps.at[-1])))
 
+    def within(self, memory: Memory, longest: float) -> PreparedTrees:
+        """Return the learner itself."""
+        return self
+
+    def added(self, update: TreeUpdate, gamma: float, memory: Memory) -> None:
+        """Take no note."""
+
     def turned(self, update: TreeUpdate, memory: Memory) -> bool:
         """Return whether the root's split points against the last one of the same column."""
         return self._stumps.turned(update.nodes, memory.last)
