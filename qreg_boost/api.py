@@ -78,8 +78,9 @@ def qbr(
         Weights multiply the loss; an offset is added to the fit.
     subset : column name, boolean array or expression, optional
         Rows to use.
-    missing : {"drop", "raise"}
-        What becomes of rows in which something is missing.
+    missing : {"drop", "raise", "branch"}
+        What becomes of rows in which something is missing; "branch", for stumps and trees, keeps those that miss
+        predictors, and each split sends them to the side of lower squared error.
     progress : bool
         Whether runs of more than two seconds show a bar.
 

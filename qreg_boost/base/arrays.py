@@ -16,7 +16,7 @@ from qreg_boost.base.learning import Learned
 
 
 def read_arrays(
-    y: Any, X: Any, names: Sequence[Any] | None, weights: Any, offset: Any, refuse_missing: bool, raw: bool = False
+    y: Any, X: Any, names: Sequence[Any] | None, weights: Any, offset: Any, missing: str, raw: bool = False
 ) -> tuple[Learned, pd.Index]:
     """Return the numbers of a response and predictors, and the labels of the caller's rows; `raw` keeps `y` labels."""
     values, found = _predictors(X)
@@ -36,16 +36,16 @@ def read_arrays(
     wts = None if weights is None else check_weights(_by_row(weights, index, "weights"), len(response))
     off = None if offset is None else check_offset(_by_row(offset, index, "offset"), len(response))
     rows = np.arange(len(response), dtype=np.int32 if len(response) < 2**31 else np.int64)
-    missing = _missing(response, values, column_names, refuse_missing)
-    if missing is not None:
-        rows = rows[~missing]
+    gone = _missing(response, values, column_names, missing)
+    if gone is not None:
+        rows = rows[~gone]
         response, values = response[rows], values[rows]
         off = None if off is None else off[rows]
         wts = None if wts is None else check_weights(wts[rows], len(rows))
     if classes is not None:
         response = classes[rows]
     terms = tuple(map(Term, column_names, zip(range(len(column_names)))))
-    encoder = Encoder(None, column_names, terms, None if offset is None else "array")
+    encoder = Encoder(None, column_names, terms, None if offset is None else "array", branch=missing == "branch")
     return Learned(response, values, wts, off, rows, len(index) - len(rows), label, encoder), index
 
 
@@ -164,12 +164,12 @@ def _by_row(given: Any, index: pd.Index, name: str) -> Any:
     return given
 
 
-def _missing(y: np.ndarray, X: np.ndarray, names: Sequence[str], refuse: bool) -> np.ndarray | None:
-    """Return the mask of rows that miss something, or None; one pass over X if all is finite."""
+def _missing(y: np.ndarray, X: np.ndarray, names: Sequence[str], rule: str) -> np.ndarray | None:
+    """Return the mask of rows to drop, or None; one pass over X if all is finite."""
     with np.errstate(all="ignore"):
         if np.isfinite(y.sum()) and np.isfinite(X.sum()):
             return None
-    missing = np.isnan(y) | np.isnan(X).any(axis=1)
+    missing = np.isnan(y) if rule == "branch" else np.isnan(y) | np.isnan(X).any(axis=1)
     rows = np.flatnonzero(~missing)
     check_finite(np.where(missing, 0.0, y), "Response `y`")
     refuse_infinite(X[rows], names, rows, len(y))
@@ -177,7 +177,7 @@ def _missing(y: np.ndarray, X: np.ndarray, names: Sequence[str], refuse: bool) -
         return None
     counts = {"y": int(np.isnan(y).sum())} | {name: int(np.isnan(X[:, j]).sum()) for j, name in enumerate(names)}
     shown = listed(f"{name} ({number_of(count, 'row')})" for name, count in counts.items() if count)
-    if refuse:
+    if rule == "raise":
         raise InputError(f"Values are missing: {shown}. Fill or drop them, or pass missing='drop'.")
     if missing.all():
         raise InputError(f"No row is complete: each of the {len(y)} rows misses something. Missing values: {shown}.")

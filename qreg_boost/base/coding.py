@@ -68,6 +68,30 @@ def taken(value: np.ndarray | Categories, rows: np.ndarray) -> np.ndarray | Cate
     return value[rows]
 
 
+def complete_rows(expression: Expression, source: Source, rows: np.ndarray) -> np.ndarray:
+    """Return the mask of the rows (positions) where all columns are there whose gaps make an expression missing."""
+    known = np.ones(len(rows), dtype=bool)
+    for safe in expression.counted():
+        known &= ~source.missing(safe)[rows]
+    return known
+
+
+def spread(value: np.ndarray | Categories, known: np.ndarray) -> np.ndarray | Categories:
+    """Return a settled value of the rows in a mask as one of all rows (n,), missing in the others."""
+    if known.all():
+        return value
+    if isinstance(value, np.ndarray):
+        whole = np.full((len(known), *value.shape[1:]), np.nan if value.ndim > 1 else -1, dtype=value.dtype)
+        whole[known] = value
+        return whole
+    if isinstance(value.data, pd.Categorical):
+        at = np.where(known, np.cumsum(known) - 1, -1)
+        return Categories(value.data.take(at, allow_fill=True), value.contrast, value.levels)
+    objects = np.full(len(known), None, dtype=object)
+    objects[known] = value.data
+    return Categories(objects, value.contrast, value.levels)
+
+
 def settle(value: Any, n: int, label: str) -> np.ndarray | Categories:
     """Return the value of a factor on n rows as an (n, k) float array, or as categories.
 
@@ -230,12 +254,20 @@ def build(values: Sequence[np.ndarray], blocks: Sequence[Block], n: int) -> np.n
         product: np.ndarray | None = None
         with np.errstate(all="ignore"):  # what is infinite is refused afterwards, by name
             for position, contrasts in zip(block.factors, block.contrasts, strict=True):
-                columns = values[position] if contrasts is None else contrasts[values[position]]
+                columns = values[position] if contrasts is None else _contrasted(contrasts, values[position])
                 product = columns if product is None else (columns[:, :, None] * product[:, None, :]).reshape(n, -1)
         assert product is not None
         out[:, start : start + block.width] = product
         start += block.width
     return out
+
+
+def _contrasted(contrasts: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the rows of contrasts that codes (n,) stand for, NaN where one is -1."""
+    columns = contrasts[codes]
+    if (codes < 0).any():
+        columns = np.where((codes < 0)[:, None], np.nan, columns)
+    return columns
 
 
 def built(

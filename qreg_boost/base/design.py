@@ -68,6 +68,7 @@ class Design:
         env: Any = None,
         exclude: Iterable[Hashable] = (),
         response: str = "numeric",
+        may_branch: bool = False,
     ) -> Design:
         """Return the design of a formula over data.
 
@@ -90,6 +91,9 @@ class Design:
             Further columns the dot leaves out, such as groups.
         response : {"numeric", "raw"}
             ``"raw"`` leaves `y` as it is: labels for classification.
+        may_branch : bool
+            Whether `missing` may be "branch": rows that miss predictors stay, and have NaN in the columns of the terms
+            that are missing.
 
         Raises
         ------
@@ -107,7 +111,7 @@ class Design:
         >>> design.encoder.encode({"x": [3.0], "g": ["b"]}).X
         array([[3., 1.]])
         """
-        check_choice(missing, "missing", ["drop", "raise"])
+        check_choice(missing, "missing", ["drop", "raise", "branch"] if may_branch else ["drop", "raise"])
         check_choice(response, "response", ["numeric", "raw"])
         names = as_env(env)
         frame = as_frame(data)
@@ -117,7 +121,7 @@ class Design:
         leave_out = [values.column for values in by_row.values() if values.column is not None]
         parsed = read_formula(formula, frame.columns, exclude=[*leave_out, *exclude], functions=KNOWN, env=names)
         rows = subset_rows(subset, frame)
-        learned = learn(parsed, frame, rows, by_row["weights"], by_row["offset"], missing == "raise", response == "raw")
+        learned = learn(parsed, frame, rows, by_row["weights"], by_row["offset"], missing, response == "raw")
         return cls._of(learned, frame.index, parsed.intercept, parsed.text)
 
     @classmethod
@@ -156,6 +160,7 @@ class Design:
         missing: str = "drop",
         intercept: bool = True,
         response: str = "numeric",
+        may_branch: bool = False,
     ) -> Design:
         """Return the design of a response and predictors as they are, each column its own term.
 
@@ -172,6 +177,9 @@ class Design:
             What the design's `intercept` says; X holds no column for it.
         response : {"numeric", "raw"}
             ``"raw"`` leaves `y` as it is: labels for classification.
+        may_branch : bool
+            Whether `missing` may be "branch": rows that miss predictors stay, and have NaN in the columns of the terms
+            that are missing.
 
         Raises
         ------
@@ -184,7 +192,7 @@ class Design:
         >>> Design.from_arrays(np.arange(3.0), np.ones((3, 2))).column_names
         ('x1', 'x2')
         """
-        check_choice(missing, "missing", ["drop", "raise"])
+        check_choice(missing, "missing", ["drop", "raise", "branch"] if may_branch else ["drop", "raise"])
         check_choice(response, "response", ["numeric", "raw"])
-        learned, index = read_arrays(y, X, names, weights, offset, missing == "raise", response == "raw")
+        learned, index = read_arrays(y, X, names, weights, offset, missing, response == "raw")
         return cls._of(learned, index, bool(intercept), None)

@@ -10,7 +10,18 @@ import numpy as np
 import pandas as pd
 
 from qreg_boost.base.checks import InputError, check_finite, listed
-from qreg_boost.base.coding import Block, CodedFactor, Source, built, codes_of, refuse_infinite, settle, taken
+from qreg_boost.base.coding import (
+    Block,
+    CodedFactor,
+    Source,
+    built,
+    codes_of,
+    complete_rows,
+    refuse_infinite,
+    settle,
+    spread,
+    taken,
+)
 from qreg_boost.base.frames import as_frame, find_column, row_values
 
 
@@ -35,7 +46,8 @@ class Encoder:
     """Encodes new data.
 
     `formula` is None for a model of arrays, whose predictors are then found by `column_names` in a frame. `offset` is
-    None, ``"array"``, or ``"column"`` with the label of the column in `offset_column`.
+    None, ``"array"``, or ``"column"`` with the label of the column in `offset_column`. With `branch` only the columns
+    of a term are NaN where it is missing, else the whole row.
     """
 
     formula: str | None
@@ -47,6 +59,7 @@ class Encoder:
     kinds: Mapping[str, str] | None = None
     factors: tuple[CodedFactor, ...] = ()
     blocks: tuple[Block, ...] = ()
+    branch: bool = False
 
     def encode(self, data: Any, offset: Any = None) -> NewData:
         """Return new data encoded as the training data were.
@@ -92,6 +105,8 @@ class Encoder:
         source = Source(frame, self.columns, self.formula, "the new data")
         self._check_kinds(source)
         n = len(frame)
+        if self.branch:
+            return self._where_known(source, np.arange(n))
         incomplete = np.zeros(n, dtype=bool)
         for safe in set().union(*(factor.expression.counted() for factor in self.factors)):
             incomplete |= source.missing(safe)
@@ -108,6 +123,18 @@ class Encoder:
             rows, values = rows[~gaps], [value[~gaps] for value in values]
         X[rows] = built(values, self.factors, self.blocks, self.column_names, rows, n, new_data=True)
         return X
+
+    def _where_known(self, source: Source, rows: np.ndarray) -> np.ndarray:
+        """Return the design of new data, NaN only where what a term reads is missing."""
+        values = []
+        for factor in self.factors:
+            known = complete_rows(factor.expression, source, rows)
+            empty = np.empty((0, factor.width)) if factor.levels is None else np.empty(0, dtype=np.intp)
+            value = evaluate(factor, source.values(rows[known]), source, rows[known]) if known.any() else empty
+            whole = spread(value, known)
+            assert isinstance(whole, np.ndarray)
+            values.append(whole)
+        return built(values, self.factors, self.blocks, self.column_names, rows, len(rows), new_data=True)
 
     def _check_kinds(self, source: Source) -> None:
         assert self.kinds is not None
@@ -146,7 +173,7 @@ class Encoder:
             X, index = self._from_ndarray(data)
             frame = pd.DataFrame(index=index)
         bad_rows = np.atleast_1d(np.isnan(X).any(axis=1))
-        if bad_rows.any():
+        if bad_rows.any() and not self.branch:
             X = X.copy()
             X[bad_rows] = np.nan
         refuse_infinite(

@@ -90,6 +90,7 @@ def write_state(encoder: Encoder) -> tuple[dict[str, Any], dict[str, np.ndarray]
         "terms": [[term.name, list(term.columns)] for term in encoder.terms],
         "offset": encoder.offset,
         "offset_column": _scalar(encoder.offset_column),
+        "branch": encoder.branch,
     }
     if encoder.formula is not None:
         assert encoder.columns is not None
@@ -165,8 +166,9 @@ def _read(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Encoder:
     offset_column: Hashable = _unscalar(meta["offset_column"])
     names = tuple(str(name) for name in meta["column_names"])
     terms = tuple(Term(str(name), tuple(int(j) for j in columns)) for name, columns in meta["terms"])
+    branch = bool(meta.get("branch", False))
     if formula is None:
-        return Encoder(None, names, terms, meta["offset"], offset_column)
+        return Encoder(None, names, terms, meta["offset"], offset_column, branch=branch)
     columns = {_safe(name): _unscalar(column) for name, column in meta["columns"].items()}
     return Encoder(
         formula=str(formula),
@@ -178,6 +180,7 @@ def _read(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Encoder:
         kinds={str(safe): str(kind) for safe, kind in meta["kinds"].items()},
         factors=tuple(_read_factor(factor, columns, arrays) for factor in meta["factors"]),
         blocks=tuple(_read_block(block, arrays) for block in meta["blocks"]),
+        branch=branch,
     )
 
 

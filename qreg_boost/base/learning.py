@@ -16,10 +16,12 @@ from qreg_boost.base.coding import (
     Source,
     built,
     codes_of,
+    complete_rows,
     factorised,
     levels_of,
     refuse_infinite,
     settle,
+    spread,
     taken,
 )
 from qreg_boost.base.encoder import Encoder, Term
@@ -60,14 +62,16 @@ def learn(
     rows: np.ndarray,
     weights: RowValues,
     offset: RowValues,
-    refuse_missing: bool,
+    missing: str,
     raw: bool,
 ) -> Learned:
     """Return the numbers of a formula on the given rows of a frame.
 
     Rows that miss something are dropped before transforms and levels are learned. A transform may make more rows
-    missing (the logarithm of a negative number), so passes are repeated until no row is.
+    missing (the logarithm of a negative number), so passes are repeated until no row is. With ``missing="branch"`` rows
+    that miss predictors stay, and each factor is learned from the rows that have it.
     """
+    refuse_missing, branch = missing == "raise", missing == "branch"
     source = Source(frame, formula.columns, formula.text)
     factors = list({factor.code: factor for term in formula.terms for factor in term}.values())
     by_row = {
@@ -75,17 +79,17 @@ def learn(
         for name, given in (("weights", weights), ("offset", offset))
         if given.values is not None
     }
-    missing = _missing_at_first(formula, factors, source, rows, by_row)
-    kept, counts = _without_missing(rows, missing, {})
+    needed = (formula.response,) if branch else (formula.response, *factors)
+    kept, counts = _without_missing(rows, _missing_at_first(formula, needed, source, rows, by_row), {})
     lost: dict[str, int] = {}
     while True:
         _refuse(counts, refuse_missing, len(rows), len(kept))
         given = {name: values[np.searchsorted(rows, kept)] for name, values in by_row.items()}
         wts = check_weights(given["weights"], len(kept)) if "weights" in given else None
-        one = _pass(formula, factors, source, kept, wts, raw)
+        one = _pass(formula, factors, source, kept, wts, raw, branch)
         if not any(mask.any() for mask in one.missing.values()):
             break
-        lost = _lost(one, (formula.response, *factors), source, kept, lost)
+        lost = _lost(one, needed, source, kept, lost)
         if refuse_missing and lost:
             raise InputError(f"{_told(lost)}. Mend or leave out these rows, or pass missing='drop'.")
         kept, counts = _without_missing(kept, one.missing, counts)
@@ -93,7 +97,7 @@ def learn(
         warn(f"{_told(lost)}; these rows are dropped.", MissingRowsWarning)
     off = check_offset(given["offset"], len(kept)) if "offset" in given else None
     y = _response(one.response, formula.response.label, kept, len(frame), raw)
-    X, encoder = _coded(formula, factors, one, source, kept, offset)
+    X, encoder = _coded(formula, factors, one, source, kept, offset, branch)
     return Learned(y, X, wts, off, kept, len(rows) - len(kept), formula.response.label, encoder)
 
 
@@ -111,10 +115,10 @@ def _checked(given: RowValues, name: str, rows: np.ndarray, n: int) -> np.ndarra
 
 
 def _missing_at_first(
-    formula: Formula, factors: Sequence[Factor], source: Source, rows: np.ndarray, by_row: Mapping[str, np.ndarray]
+    formula: Formula, needed: Sequence[Factor], source: Source, rows: np.ndarray, by_row: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
     counted: set[str] = set()
-    for factor in (formula.response, *factors):
+    for factor in needed:
         counted |= Expression.read(factor.code, factor.label, factor.columns, {}).counted()
     missing = {source.names[safe]: source.missing(safe)[rows] for safe in formula.columns if safe in counted}
     return {**missing, **{name: np.isnan(values) for name, values in by_row.items()}}
@@ -163,7 +167,13 @@ def _refuse(counts: Mapping[str, int], refuse_missing: bool, n: int, kept: int) 
 
 
 def _pass(
-    formula: Formula, factors: Sequence[Factor], source: Source, kept: np.ndarray, weights: np.ndarray | None, raw: bool
+    formula: Formula,
+    factors: Sequence[Factor],
+    source: Source,
+    kept: np.ndarray,
+    weights: np.ndarray | None,
+    raw: bool,
+    branch: bool,
 ) -> _Pass:
     columns = source.values(kept)
     learn = np.ones(len(kept), dtype=bool) if weights is None else weights > 0
@@ -177,8 +187,12 @@ def _pass(
         else:
             if not expressions:
                 _refuse_kind(factor.label, source)
-            settled = _value(expression, columns, source, kept, learn)
-        missing[factor.label] = _missing_in(settled, factor.label)
+            if branch and expressions:
+                settled = _value_where_known(expression, source, kept, learn)
+            else:
+                settled = _value(expression, columns, source, kept, learn)
+        if not (branch and expressions):
+            missing[factor.label] = _missing_in(settled, factor.label)
         expressions.append(expression)
         values.append(settled)
     return _Pass(values[0], values[1:], expressions[1:], missing)
@@ -197,6 +211,17 @@ def _value(
         source.values(None), source.n, learn=learn_all, wanted=wanted, coding=True, index=source.index
     )
     return taken(settle(value, source.n, expression.label), kept)
+
+
+def _value_where_known(
+    expression: Expression, source: Source, kept: np.ndarray, learn: np.ndarray
+) -> np.ndarray | Categories:
+    """Return a factor on the kept rows, computed and learned from those where the columns it reads are there."""
+    known = complete_rows(expression, source, kept)
+    if not known.any():
+        raise InputError(f"'{expression.label}' is missing in every row; leave it out of the formula.")
+    own = kept[known]
+    return spread(_value(expression, source.values(own), source, own, learn[known]), known)
 
 
 def _raw_response(expression: Expression, source: Source, kept: np.ndarray) -> Categories:
@@ -237,7 +262,13 @@ def _response(value: np.ndarray | Categories, label: str, rows: np.ndarray, n: i
 
 
 def _coded(
-    formula: Formula, factors: Sequence[Factor], one: _Pass, source: Source, rows: np.ndarray, offset: RowValues
+    formula: Formula,
+    factors: Sequence[Factor],
+    one: _Pass,
+    source: Source,
+    rows: np.ndarray,
+    offset: RowValues,
+    branch: bool,
 ) -> tuple[np.ndarray, Encoder]:
     coded, shapes = (
         zip(*(_coded_factor(e, v) for e, v in zip(one.expressions, one.values, strict=True)), strict=True)
@@ -258,6 +289,7 @@ def _coded(
         kinds={safe: kind for safe, kind in source.kinds.items() if safe in used},
         factors=coded,
         blocks=blocks,
+        branch=branch,
     )
     values = [v if isinstance(v, np.ndarray) else codes_of(v, f) for v, f in zip(one.values, coded, strict=True)]
     return built(values, coded, blocks, names, rows, source.n), encoder

@@ -56,7 +56,7 @@ class BoostModel(ABC):
         **options: Any,
     ) -> None:
         call = self._described(f"{type(self).__name__}(y, X, ", options)
-        rows = {"weights": weights, "offset": offset, "missing": missing, "response": self.response}
+        rows = {"weights": weights, "offset": offset, "missing": missing, "response": self.response, "may_branch": True}
         self._set(self._read(Design.from_arrays(y, X, names=names, **rows), options), options, call)
 
     @classmethod
@@ -79,7 +79,8 @@ class BoostModel(ABC):
         model = cls.__new__(cls)
         call = model._described(f'{cls.function}("{formula}", data, ', options)
         rows = {"weights": weights, "offset": offset, "subset": subset, "missing": missing, "response": cls.response}
-        model._set(model._read(Design.from_formula(formula, data, env=env, **rows), options), options, call)
+        design = Design.from_formula(formula, data, env=env, may_branch=True, **rows)
+        model._set(model._read(design, options), options, call)
         return model
 
     @classmethod
@@ -114,6 +115,12 @@ class BoostModel(ABC):
         self._options = dict(options)
         one = self.settings_kind
         self.settings = tuple(one(**{**options, "tau": t}) for t in self.taus) if self.taus else (one(**options),)
+        learner = self._one.learner
+        if design.encoder.branch and not getattr(learner, "handles_missing", False):
+            raise InputError(
+                f'missing="branch" sends rows that miss a predictor down a side of each split, and the learner '
+                f'{learner.name!r} splits nothing. Take learner="stump" or "tree", or missing="drop".'
+            )
 
     def changed(self, **options: Any) -> Any:
         """Return the model of the same design with other options."""
@@ -239,6 +246,7 @@ class BoostModel(ABC):
             columns=design.column_names,
             intercept=design.intercept,
             all_rows=design.X,
+            branches=design.encoder.branch,
         )
         learner: PreparedLearner = self._one.learner.prepare(predictors)
         return Task(

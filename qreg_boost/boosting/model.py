@@ -39,7 +39,8 @@ class QBR(BoostModel):
     names : sequence of str, optional
         Names of the predictors; by default those of a DataFrame, else x1, x2, ...
     weights, offset : array_like (n,), optional
-    missing : {"drop", "raise"}
+    missing : {"drop", "raise", "branch"}
+        "branch" (stumps and trees) keeps rows whose predictors are missing.
     **options
         `learner`, `mstop`, `nu`, `step`, `init`, `step_scale`, `progress`: see `qreg_boost.qbr`.
 
@@ -106,7 +107,7 @@ def _uneven(weights: np.ndarray) -> np.ndarray | None:
 
 
 def _spans_constant(design: Design) -> bool:
-    if design.intercept:
+    if design.intercept or design.encoder.branch:  # leaves hold constants
         return True
     ones = np.ones(len(design.y))
     return design.X.shape[1] not in independent_columns(np.column_stack((design.X, ones)), weights=design.weights)

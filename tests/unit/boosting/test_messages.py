@@ -56,7 +56,7 @@ BAD = {
     "empty frame": (lambda: fit(data=DATA.iloc[:0]), r"`data` is empty: 0 rows, 4 columns"),
     "all rows missing": (lambda: fit(data=DATA.assign(x1=np.nan)), rf"No row is complete: each of the {N} rows misses something\. Missing values: x1"),
     "missing refused": (lambda: fit(data=DATA.assign(x1=DATA["x1"].where(DATA.index != 3)), missing="raise"), r"missing"),
-    "missing misspelt": (lambda: fit(missing="dorp"), r"`missing` must be one of 'drop', 'raise'; got 'dorp'\. Did you mean 'drop'"),
+    "missing misspelt": (lambda: fit(missing="dorp"), r"`missing` must be one of 'drop', 'raise', 'branch'; got 'dorp'\. Did you mean 'drop'"),
     "data of another kind": (lambda: fit(data=3), "`data` must be"),
     # formula
     "no tilde": (lambda: fit("y x1"), r"formula"),
