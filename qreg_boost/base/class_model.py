@@ -114,7 +114,7 @@ def _used_labels(design: Design) -> Any:
 def _codes_with_zero_weight(design: Design, levels: Levels, used: np.ndarray) -> np.ndarray:
     """Return codes of all rows; a row of weight 0 may hold a label that no other row has, and is then missing."""
     values = pd.Series(design.y).astype(object)
-    y = values.map({label: float(k) for k, label in enumerate(levels.labels)}).to_numpy(dtype=float)
+    y = np.array(values.map({label: float(k) for k, label in enumerate(levels.labels)}), dtype=float)
     y[design.weights > 0] = used  # type: ignore[operator]
     return y
 

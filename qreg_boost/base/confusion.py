@@ -32,13 +32,13 @@ def error_rate(counts: np.ndarray) -> float:
     0.25
     """
     total = float(counts.sum())
-    return 1.0 - float(np.trace(counts)) / total if total > 0.0 else np.nan
+    return (total - float(np.trace(counts))) / total if total > 0.0 else np.nan
 
 
 def missed(counts: np.ndarray, k: int) -> float:
     """Return the share of class k that was taken for another; missing where there is none of it."""
     total = float(counts[k].sum())
-    return 1.0 - float(counts[k, k]) / total if total > 0.0 else np.nan
+    return (total - float(counts[k, k])) / total if total > 0.0 else np.nan
 
 
 def confusion_table(counts: np.ndarray, labels: Sequence[Any]) -> pd.DataFrame:

@@ -23,18 +23,24 @@ BOOSTERS: dict[str, type[BoostModel]] = {"qbc": QBC, "logitboost": LogitBoost, "
 """The package's boosters of two classes, by formula function."""
 
 
-def margin_loss(name: str, h: float) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the loss of a booster, by name, as a function of the margin; `h` is qbc's.
+@dataclass(frozen=True)
+class MarginLoss:
+    """The loss of a booster of this package, by name, as a function of the margin; `h` is qbc's.
 
-    >>> float(margin_loss("adaboost", 0.1)(np.zeros(1))[0])
-    1.0
+    >>> MarginLoss("adaboost")(np.zeros(1)).tolist()
+    [1.0]
     """
-    return {
-        "qbc": lambda z: ndtr(-z / h),
-        "adaboost": lambda z: np.exp(np.minimum(-0.5 * z, 700.0)),
-        "logitboost": lambda z: np.logaddexp(0.0, -2.0 * z),
-        "l2boost": lambda z: (0.5 - z) ** 2,
-    }[name]
+
+    name: str
+    h: float = 0.1
+
+    def __call__(self, z: np.ndarray) -> np.ndarray:
+        """Return the losses of margins, of their shape."""
+        if self.name == "qbc":
+            return np.asarray(ndtr(-z / self.h))
+        if self.name == "adaboost":
+            return np.exp(np.minimum(-0.5 * z, 700.0))
+        return np.logaddexp(0.0, -2.0 * z) if self.name == "logitboost" else (0.5 - z) ** 2
 
 
 class Booster(ABC):
@@ -83,7 +89,7 @@ class OwnBooster(Booster):
     @property
     def loss(self) -> Callable[[np.ndarray], np.ndarray]:
         """The loss that the booster lowers, of the margin."""
-        return margin_loss(self.name, float(self.options.get("h", 0.1)))
+        return MarginLoss(self.name, float(self.options.get("h", 0.1)))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from qreg_boost.base.facts import Facts
 from qreg_boost.base.levels import Levels
 from qreg_boost.base.resampling import generator, run_tasks
 from qreg_boost.base.saved_design import parts_of, restore_design
-from qreg_boost.compose.boosters import Booster, as_booster, decisions, margin_loss, restore_parts
+from qreg_boost.compose.boosters import Booster, MarginLoss, as_booster, decisions, restore_parts
 from qreg_boost.compose.codes import all_pairs, error_correcting, least_distance, one_versus_all
 from qreg_boost.compose.multiclass_results import MultiClassResults, scores
 
@@ -182,7 +182,7 @@ def restore_multiclass(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
     parts = parts_of(arrays, "fit", "encoder", "model")
     encoder = Encoder.from_state(meta["encoder"], parts["encoder"])
     own = facts.own
-    loss = margin_loss(own["booster"], own["h"]) if own["decoding"] == "loss" else None
+    loss = MarginLoss(own["booster"], own["h"]) if own["decoding"] == "loss" else None
     model = None
     if "model" in meta:
         model = MultiClass.__new__(MultiClass)
