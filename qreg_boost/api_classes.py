@@ -89,6 +89,11 @@ def qbc(
     sum_i w_i (y_i - (1 - tau)) Phi(f_i / h). The loss reported is its distance from tau times the weight of the events,
     a smoothed tau FN + (1 - tau) FP, and ``objective_path`` the score itself.
 
+    The score is not concave. Rows far from the boundary f = 0, in units of h, have no gradient left; where tau is far
+    from the share of the other class, most rows soon are, and the fit settles on few terms: compare
+    `selection_frequencies`, ``cv(loss="cost")``, and `logitboost` with the event flagged where its probability exceeds
+    1 - tau.
+
     References
     ----------
     Zheng, S. (2012). QBoost: Predicting quantiles with boosting for regression and binary classification. Expert

@@ -117,6 +117,13 @@ def test_at_and_extend_stay_processes(fits) -> None:
     assert longer.at(100).errors().equals(fits.errors())
 
 
+def test_trees_keep_rows_that_miss_predictors() -> None:
+    gaps = DATA.assign(x1=DATA["x1"].where(np.arange(len(DATA)) % 7 != 0))
+    fits = qb.qbc("y ~ x1 + x2", gaps, [0.3, 0.7], learner="stump", missing="branch", mstop=20, progress=False)
+    cell = fits.prob_cell(gaps, level=0.5, reps=3, progress=False)
+    assert cell.notna().all(axis=None) and len(cell) == len(DATA)
+
+
 def test_tables_and_summary(fits) -> None:
     assert fits.tidy()["tau"].tolist() == np.repeat(TAUS, 3).tolist()
     assert fits.glance()["error_rate"].tolist() == fits.error_rate.tolist()

@@ -157,6 +157,17 @@ def test_integer_weights_are_repeated_rows(family: str) -> None:
     np.testing.assert_allclose(weighted.confusion(), repeated.confusion())
 
 
+@pytest.mark.parametrize("family", ["qbc stump", "logitboost stump", "adaboost"])
+def test_rows_that_miss_predictors_may_branch(family: str, tmp_path) -> None:
+    data = DATA.assign(x1=DATA["x1"].where(np.arange(N) % 5 != 0))
+    options = {"learner": "stump", "missing": "branch", "mstop": 20, "progress": False}
+    fit = qb.qbc(FORMULA, data, **options) if family == "qbc stump" else FAMILIES[family](FORMULA, data, **options)
+    assert fit.nobs == N and fit.predict().notna().all() and fit.predict(data).equals(fit.predict())
+    assert fit.confusion(data).to_numpy().sum() == N and len(fit.evaluate_path(data)) == fit.mstop + 1
+    again = qb.load(fit.save(tmp_path / "fit.qb", data=True))
+    assert again.predict(data).equals(fit.predict()) and again.extend(25).risk == pytest.approx(fit.extend(25).risk)
+
+
 # -- errors
 
 
