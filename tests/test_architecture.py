@@ -54,13 +54,17 @@ NUMERIC = (
     "base.rank",
     *(f"boosting.{name}" for name in ("learners", "losses", "class_losses", "loop", "moments")),
     *(f"boosting.{name}" for name in ("path", "linear_path", "signflip", "steps")),
+    *(f"boosting.{name}" for name in ("basis_path", "banded_kernels", "banded_loop", "loops")),
     *(f"quantreg.{name}" for name in ("interior_point", "frisch_newton", "vertex", "solution", "exact", "mm")),
     *(f"quantreg.{name}" for name in ("highs", "solvers", "simplex", "parametric", "pivots", "process", "l1_path")),
     *(f"quantreg.{name}" for name in ("band", "smooth", "kernels", "rows", "covariance", "bandwidth", "sparsity")),
     *(f"quantreg.{name}" for name in ("bootstrap", "rank", "anova", "inference")),
     *(f"classify.{name}" for name in ("median", "score", "scale", "search")),
     *(f"compose.{name}" for name in ("codes", "cuts", "resample")),
-    *(f"kernel.{name}" for name in ("kernels", "box_qp", "program", "quadratic", "incomplete_cholesky", "noncrossing")),
+    *(
+        f"kernel.{name}"
+        for name in ("kernels", "box_qp", "program", "quadratic", "sifting", "incomplete_cholesky", "noncrossing")
+    ),
     *("reject.losses", "reject.dca"),
 )
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "tools"}

@@ -21,6 +21,7 @@ import numpy as np
 from qreg_boost.base.checks import ConvergenceWarning, InputError, warn
 from qreg_boost.kernel.program import BoxQP, BoxSolution, QPStatus, Residuals, check_program, judged, shortfall
 from qreg_boost.kernel.quadratic import Dense, LowRank, Quadratic
+from qreg_boost.kernel.sifting import solve_by_sifting
 
 __all__ = ["BoxQP", "BoxSolution", "Dense", "LowRank", "QPStatus", "Residuals", "shortfall", "solve_box_qp"]
 
@@ -28,7 +29,10 @@ TOLERANCES = (1e-10, 1e-12, 1e-14)
 """Relative duality gaps asked of the interior point method; it goes on to the next while residuals exceed `CLOSE`."""
 CLOSE = 1e-7
 MOST_ITERATIONS, MORE_ITERATIONS = 50, 6
-LEAST_FEASIBILITY = 1e-10
+FEASIBILITY = 1e-8
+"""The method's own feasibility: its slacks and points drift apart by rounding, and its point alone is kept."""
+MANY_ROWS = 20_000
+"""From here on, linear problems are sifted."""
 INSIDE = 0.1
 """A warm start is moved inside its box by this share of the width; by a thousandth it is worse than a cold start."""
 
@@ -70,16 +74,24 @@ def solve_box_qp(problem: BoxQP, start: BoxSolution | None = None, *, quiet: boo
     [[1.0, 0.5]]
     """
     check_program(problem)
-    free = problem.upper > problem.lower
-    if not free.any():
-        found = judged(problem, problem.lower.copy(), np.zeros(len(problem.b)), 0, False)
-    else:
-        blocks = Blocks.of(problem, free)
-        found = blocks.solution(start)
-        if found.warm and not found.status.optimal:
-            found = blocks.solution(None)
+    found = None
+    if isinstance(problem.Q, LowRank) and problem.Q.n >= MANY_ROWS:
+        found = solve_by_sifting(problem, start, _solution)
+    if found is None:
+        found = _solution(problem, start)
     if not found.status.optimal and not quiet:
         warn(f"The quadratic program is not solved. {shortfall(found)}", ConvergenceWarning)
+    return found
+
+
+def _solution(problem: BoxQP, start: BoxSolution | None) -> BoxSolution:
+    free = problem.upper > problem.lower
+    if not free.any():
+        return judged(problem, problem.lower.copy(), np.zeros(len(problem.b)), 0, False)
+    blocks = Blocks.of(problem, free)
+    found = blocks.solution(start)
+    if found.warm and not found.status.optimal:
+        found = blocks.solution(None)
     return found
 
 
@@ -113,33 +125,45 @@ class Sums:
     scale: float
 
     @cached_property
-    def _rows(self) -> np.ndarray:
-        return np.nonzero(self.free)[1]
+    def _all(self) -> bool:
+        return bool(self.free.all())
+
+    def _spread(self, x: np.ndarray) -> np.ndarray:
+        """Return the free variables x (free, k) as blocks (K, n, k), 0 where a variable is fixed."""
+        shape = (*self.free.shape, x.shape[1])
+        if self._all:
+            return x.reshape(shape)
+        blocks = np.zeros(shape)
+        blocks[self.free] = x
+        return blocks
+
+    def _gathered(self, blocks: np.ndarray) -> np.ndarray:
+        """Return the free variables (free, k) of blocks (K, n, k)."""
+        return blocks.reshape(-1, blocks.shape[2]) if self._all else blocks[self.free]
 
     def times(self, x: np.ndarray) -> np.ndarray:
         """Return the gradient (free,) of the term at the free variables x."""
-        a = np.bincount(self._rows, weights=x, minlength=self.Q.n)
-        return self.scale * self.Q.times(a)[self._rows]
+        Qa = self.scale * self.Q.times(self._spread(x[:, None]).sum(axis=0))
+        return self._gathered(np.broadcast_to(Qa, (*self.free.shape, 1)))[:, 0]
 
     def solver(self, D: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """Return the Newton system's solution, the blocks recovered without cancellation."""
-        over_D = np.zeros(self.free.shape)
-        over_D[self.free] = 1.0 / D
+        over_D = self._spread(1.0 / D[:, None])
         E = 1.0 / over_D.sum(axis=0)
         omega = E * over_D
-        inner = self.Q.solver(E, self.scale)
+        inner = self.Q.solver(E[:, 0], self.scale)
         K = len(self.free)
 
         def solve(r: np.ndarray) -> np.ndarray:
-            R = np.zeros((*self.free.shape, r.shape[1]))
-            R[self.free] = r
-            a = inner(np.asfortranarray((omega[..., None] * R).sum(axis=0)))
-            U = omega[..., None] * a
+            R = self._spread(r)
+            a = inner(np.asfortranarray((omega * R).sum(axis=0)))
+            U = omega * a
             for k in range(K):
-                for j in range(K):
-                    if j != k:
-                        U[k] += (omega[j] * over_D[k])[:, None] * (R[k] - R[j])
-            return U[self.free]
+                for j in range(k):
+                    difference = omega[j] * over_D[k] * (R[k] - R[j])
+                    U[k] += difference
+                    U[j] -= difference
+            return self._gathered(U)
 
         return solve
 
@@ -274,7 +298,7 @@ class Parts:
         cones = Cones(self.newton, self.A, low, high)
         h = np.concatenate((-self.lower[low], self.upper[high]))
         options = {"show_progress": False, "abstol": 1e-3 * tolerance, "reltol": tolerance,
-                   "feastol": max(tolerance, LEAST_FEASIBILITY), "maxiters": most}  # fmt: skip
+                   "feastol": FEASIBILITY, "maxiters": most}  # fmt: skip
         begin = None if start is None else {name: matrix(getattr(start, name)) for name in "xysz"}
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # a problem without a solution: judged by its residuals
