@@ -189,23 +189,25 @@ class PreparedTrees:
         begin = np.searchsorted(nodes.leaf[order], np.arange(len(nodes.column) + 1))
         below = _leaves_below(nodes)
 
-        def constant(k: int) -> float:
-            rows = np.concatenate([order[begin[leaf] : begin[leaf + 1]] for leaf in below[k]])
-            return task.loss.constant(r[rows], self.weights[rows] if len(self.uneven) else None)  # type: ignore[arg-type]
-
         values = np.zeros(len(nodes.column))
         bounds = np.tile([-np.inf, np.inf], (len(nodes.column), 1))
+
+        def constant(k: int, inside: np.ndarray) -> float:
+            rows = np.concatenate([order[begin[leaf] : begin[leaf + 1]] for leaf in below[k]])
+            best = task.loss.constant(r[rows], self.weights[rows] if len(self.uneven) else None)  # type: ignore[arg-type]
+            return min(max(best, inside[0]), inside[1])
+
         for k in range(len(nodes.column)):
             a, b = nodes.left[k], nodes.right[k]
             if nodes.column[k] < 0:
-                values[k] = min(max(constant(k), bounds[k, 0]), bounds[k, 1])
+                values[k] = constant(k, bounds[k])
                 continue
             bounds[a], bounds[b] = bounds[k], bounds[k]
             direction = self.split.monotone[nodes.column[k]]
             if direction:
                 low, high = (a, b) if direction > 0 else (b, a)
-                ends = [min(max(constant(child), bounds[k, 0]), bounds[k, 1]) for child in (low, high)]
-                middle = 0.5 * (ends[0] + ends[1]) if ends[0] <= ends[1] else constant(k)
+                under, over = constant(low, bounds[k]), constant(high, bounds[k])
+                middle = 0.5 * (under + over) if under <= over else constant(k, bounds[k])
                 bounds[low, 1], bounds[high, 0] = min(bounds[low, 1], middle), max(bounds[high, 0], middle)
         return values
 
