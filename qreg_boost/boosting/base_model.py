@@ -17,6 +17,7 @@ from qreg_boost.base.design import Design
 from qreg_boost.boosting.facts import BoostFacts
 from qreg_boost.boosting.learners import Predictors
 from qreg_boost.boosting.learners.base import PreparedLearner
+from qreg_boost.boosting.learners.stored import stored
 from qreg_boost.boosting.loop import Task
 from qreg_boost.boosting.loops import loop_of
 from qreg_boost.boosting.losses import Judge, Loss
@@ -313,7 +314,7 @@ class BoostModel(ABC):
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the options and the rows, as values that JSON holds and arrays: with them a fit can be made again."""
         design = self.design
-        options = dict(self._options)
+        options = {**self._options, "learner": stored(self._options.get("learner", self.settings_kind.learner))}
         for name, value in options.items():
             if not _saveable(value):
                 raise InputError(

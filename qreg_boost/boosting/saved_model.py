@@ -17,6 +17,7 @@ from qreg_boost.boosting.classifier_results import AdaBoostResults, L2ClassResul
 from qreg_boost.boosting.facts import BoostFacts
 from qreg_boost.boosting.l2_model import CLASSES, L2Boost
 from qreg_boost.boosting.l2_results import L2Results
+from qreg_boost.boosting.learners.stored import restored
 from qreg_boost.boosting.linear_path import LinearPath
 from qreg_boost.boosting.model import QBR
 from qreg_boost.boosting.path import BoostPath
@@ -55,7 +56,8 @@ def restore_boost(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> 
     model = None
     if "model" in meta:
         design = _restore_design(meta["model"], parts["model"], facts, encoder)
-        model = model_kind.from_design(design, meta["model"]["call"], **meta["model"]["options"])
+        options = {**meta["model"]["options"], "learner": restored(meta["model"]["options"]["learner"])}
+        model = model_kind.from_design(design, meta["model"]["call"], **options)
     return results_kind(facts, path, int(meta["mstop"]), model, None, {"encoder": encoder, **meta["known"]})
 
 

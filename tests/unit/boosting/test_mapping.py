@@ -8,7 +8,7 @@ import pytest
 
 import qreg_boost as qb
 from qreg_boost.base.checks import InputError
-from qreg_boost.boosting.learners import ByTerm, Linear, Spline
+from qreg_boost.boosting.learners import ByTerm, Componentwise, Joint, Linear, Spline, Stump, Tree
 from tests.unit.boosting.cases import assert_same_path, frame, paths
 
 
@@ -53,6 +53,32 @@ def test_a_mapping_is_saved(rows: bool, tmp_path) -> None:
     assert again.predict(data).equals(fit.predict(data))
     if rows:
         assert again.extend(60).fittedvalues.equals(fit.extend(60).fittedvalues)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        {"x1": "spline"}, {"x1": Spline(df=6, monotone=1), "g": Linear(df=1)}, ByTerm({"x1": Spline()}),
+        Spline(monotone={"x1": -1}), Linear(df=2), Componentwise(center="rows"), Joint(), Stump(leaf="quantile"),
+        Tree(depth=2, monotone={"x1": 1}),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_instances_are_saved_with_the_rows(learner, tmp_path) -> None:
+    data = frame(90)
+    fit = qb.qbr("y ~ x1 + g", data, 0.4, learner=learner, mstop=12)
+    again = qb.load(fit.save(tmp_path / "fit.qb", data=True))
+    assert again.model.settings == fit.model.settings
+    assert again.extend(20).fittedvalues.equals(fit.extend(20).fittedvalues)
+
+
+def test_a_learner_of_ones_own_is_not_saved_with_the_rows(tmp_path) -> None:
+    class Own(Linear):
+        pass
+
+    fit = qb.qbr("y ~ x1", frame(30), learner=Own())
+    with pytest.raises(InputError, match="cannot be saved with its rows; save it without data=True"):
+        fit.save(tmp_path / "fit.qb", data=True)
 
 
 @pytest.mark.parametrize(
