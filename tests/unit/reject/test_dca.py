@@ -1,0 +1,285 @@
+"""Difference-of-convex steps: each one optimal, R falling, duals where theory puts them, degenerate steps solved."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from qreg_boost.kernel.quadratic import Dense, LowRank
+from qreg_boost.reject.dca import (
+    STARTS,
+    Beyond,
+    Minima,
+    Minimum,
+    Point,
+    Task,
+    convex_step,
+    descend,
+    from_starts,
+    hinges_fit,
+    symmetric,
+)
+from qreg_boost.reject.losses import (
+    double_hinge,
+    double_ramp,
+    generalized_hinge,
+    hinge,
+    ramp_convex,
+)
+
+WELL = 1e-7
+"""Of 1e-8 duality gap and 1e-6 complementarity, what is left in margins of order 1."""
+
+
+def rows(n: int = 80, p: int = 3, seed: int = 0, noise: float = 0.8) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    y = np.where(X @ np.arange(1.0, p + 1.0) + noise * 2.0 * rng.standard_normal(n) > 0.3, 1.0, -1.0)
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+def task(
+    X: np.ndarray, y: np.ndarray, d: float = 0.2, C: float = 1.0, mu: float = 1.0, gamma: float | None = None
+) -> Task:
+    n = len(y)
+    if gamma is None:
+        K = X @ X.T
+    else:
+        squares = (X**2).sum(axis=1)
+        K = np.exp(-gamma * np.maximum(squares[:, None] + squares - 2.0 * X @ X.T, 0.0))
+    return Task(Dense(K * np.outer(y, y)), y, np.full(n, C), np.full(n, d), mu, d < 0.5)
+
+
+def deterministic(one: Task, random: int = 0, seed: int = 0) -> Minima:
+    return from_starts(one, list(STARTS), random, np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("d", [0.05, 0.2, 0.4])
+@pytest.mark.parametrize("mu", [0.3, 1.0])
+@pytest.mark.parametrize("gamma", [None, 0.3])
+def test_each_convex_step_is_optimal(d: float, mu: float, gamma: float | None) -> None:
+    """Primal objective at (w, b, rho) = dual objective: both are optimal, and b and rho are the multipliers."""
+    X, y = rows()
+    one = task(X, y, d, 2.0, mu, gamma)
+    rng = np.random.default_rng(1)
+    upper = rng.random(len(y)) < 0.2
+    beyond = Beyond(upper, upper & (rng.random(len(y)) < 0.5))
+    point, found = convex_step(one, beyond)
+    assert found.status.optimal
+    beta = np.stack((one.C * d * beyond.upper, one.C * (1.0 - d) * beyond.lower)) / mu
+    rho = -found.multipliers[1]
+    primal = 0.5 * point.norm2 + float(one.C @ ramp_convex(point.t, rho, one.d, mu))
+    primal += float(beta[0] @ (point.t - rho) + beta[1] @ (point.t + rho))
+    dual = mu * float((found.u + beta).sum()) - 0.5 * point.norm2
+    assert primal == pytest.approx(dual, rel=WELL)
+
+
+FITS = [
+    (d, C, mu, gamma, seed)
+    for d in (0.05, 0.2, 0.35, 0.5)
+    for C in (0.1, 2.0, 50.0)
+    for mu, gamma in ((1.0, None), (0.4, None), (1.0, 0.5))
+    for seed in (0, 1)
+]
+
+
+@pytest.mark.parametrize("d, C, mu, gamma, seed", FITS)
+def test_R_never_rises_and_the_duals_sit_where_they_must(
+    d: float, C: float, mu: float, gamma: float | None, seed: int
+) -> None:
+    X, y = rows(60, 3, seed)
+    one = task(X, y, d, C, mu, gamma)
+    found = deterministic(one, 3)
+    for each in found.each:
+        assert each.converged
+        assert (np.diff(each.risks) <= 0.0).all()
+        assert each.point.rho >= 0.0
+        assert each.worst.residuals.kkt < 1e-6
+        assert each.risk == pytest.approx(one.risk(each.point))
+        if each.repeated and one.band:
+            _check_duals(one, each)
+    assert found.best.risk == min(each.risk for each in found.each)
+    assert found.distinct <= len(found.each)
+    if d == 0.5:
+        assert found.best.point.rho == 0.0
+
+
+def _check_duals(one: Task, each: Minimum) -> None:
+    """papers/README: g' is 0 where t - rho > mu, C d / mu on (-mu^2, mu), 0 below; g'' likewise in t + rho."""
+    near = 1e-4  # a residual of 1e-6 of the gradient's scale, here up to 50 rows' worth
+    for g, s, width in (
+        (each.u[0], each.point.t - each.point.rho, one.C * one.d / one.mu),
+        (each.u[1], each.point.t + each.point.rho, one.C * (1.0 - one.d) / one.mu),
+    ):
+        share = g / width
+        assert (share > -1e-4).all() and (share < 1.0 + 1e-4).all()
+        np.testing.assert_allclose(share[s > one.mu + near], 0.0, atol=1e-4)
+        np.testing.assert_allclose(share[(s < one.mu - near) & (s > -(one.mu**2) + near)], 1.0, atol=1e-4)
+        np.testing.assert_allclose(share[s < -(one.mu**2) - near], 0.0, atol=1e-4)
+
+
+def test_table_2_of_the_paper_where_the_band_is_wide() -> None:
+    """Only one of the two duals of a row is above 0 if rho >= (mu + mu^2) / 2."""
+    X, y = rows(150, 2, noise=0.5)
+    seen = 0
+    for d in (0.05, 0.1, 0.2):
+        for mu in (0.2, 0.5):
+            best = deterministic(task(X, y, d, 20.0, mu)).best
+            if best.repeated and best.point.rho > (mu + mu**2) / 2.0:
+                seen += 1
+                assert (np.minimum(*np.abs(best.u)) < 1e-4 * 20.0).all()
+    assert seen >= 2
+
+
+@pytest.mark.parametrize("gamma", [None, 0.4])
+@pytest.mark.parametrize("d", [0.1, 0.3, 0.5])
+def test_same_R_for_permuted_rows_and_swapped_labels(gamma: float | None, d: float) -> None:
+    X, y = rows(70, 3, 4)
+    best = deterministic(task(X, y, d, 3.0, 1.0, gamma)).best.risk
+    order = np.random.default_rng(0).permutation(len(y))
+    assert deterministic(task(X[order], y[order], d, 3.0, 1.0, gamma)).best.risk == pytest.approx(best, rel=1e-8)
+    assert deterministic(task(X, -y, d, 3.0, 1.0, gamma)).best.risk == pytest.approx(best, rel=1e-8)
+
+
+def test_same_rng_same_R_and_the_best_is_kept() -> None:
+    X, y = rows(70, 3, 4)
+    one = task(X, y, 0.2, 10.0)
+    first, again = deterministic(one, 4, 7), deterministic(one, 4, 7)
+    assert [m.risk for m in first.each] == [m.risk for m in again.each]
+    assert first.best.risk <= deterministic(one).best.risk
+    assert [m.start for m in first.each] == ["zero", "svm", "double_hinge", *(f"random {k}" for k in range(1, 5))]
+    assert first.spread == max(m.risk for m in first.each) - first.best.risk
+
+
+def test_low_rank_and_dense_agree() -> None:
+    X, y = rows(100, 3, 2)
+    dense = task(X, y, 0.2, 2.0)
+    low = replace(dense, Q=LowRank(y[:, None] * X))
+    assert deterministic(low).best.risk == pytest.approx(deterministic(dense).best.risk, rel=1e-7)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "double", "generalized"])
+@pytest.mark.parametrize("gamma", [None, 0.5])
+def test_convex_losses_at_their_optimum(loss: str, gamma: float | None) -> None:
+    """Primal objective = dual objective."""
+    X, y = rows(90, 3, 5)
+    one = task(X, y, 0.2, 2.0, 1.0, gamma)
+    d = np.full(len(y), 0.2)
+    hinges = {"hinge": hinge(len(y)), "double": double_hinge(d), "generalized": generalized_hinge(d)}[loss]
+    point, found = hinges_fit(one, hinges, 0.5)
+    primal = 0.5 * point.norm2 + float(one.C @ hinges.value(point.t))
+    dual = float((hinges.kinks[: len(found.u)] * found.u).sum()) - 0.5 * point.norm2
+    assert primal == pytest.approx(dual, rel=WELL)
+
+
+def test_the_first_step_without_band_is_the_support_vector_machine() -> None:
+    svm = pytest.importorskip("sklearn.svm")
+    X, y = rows(90, 3, 5)
+    point, _ = convex_step(task(X, y, 0.5, 2.0), STARTS["zero"](task(X, y, 0.5)))
+    peer = svm.SVC(C=2.0, kernel="linear", tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(point.t * y, peer.decision_function(X), atol=1e-5)  # libsvm's tol
+
+
+def test_a_hinge_at_one_half_has_one_block() -> None:
+    X, y = rows()
+    one = task(X, y, 0.5)
+    _, found = hinges_fit(one, generalized_hinge(one.d), 0.5)
+    assert found.u.shape == (1, len(y))
+
+
+# -- steps without a minimum -------------------------------------------------------------------------------------------
+
+
+def test_a_class_that_is_never_predicted() -> None:
+    """All events beyond both ramps: w = 0, and b where every row is predicted to be the other class."""
+    X, y = rows(40)
+    one = task(X, y, 0.2, 1.0)
+    beyond = Beyond(y > 0, y > 0)
+    point, found = convex_step(one, beyond)
+    assert found.status.optimal and point.norm2 == 0.0
+    assert (point.t[y < 0] > point.rho + 1.0).all() and (point.t[y > 0] < -1.0 - point.rho).all()
+    assert one.risk(point) == pytest.approx(2.0 * (y > 0).sum())
+    assert descend(one, beyond, "given").repeated
+
+
+def test_everything_withheld() -> None:
+    X, y = rows(40)
+    one = task(X, y, 0.2, 1.0)
+    every = np.ones(len(y), dtype=bool)
+    point, found = convex_step(one, Beyond(every, ~every))
+    assert found.status.optimal and (np.abs(point.t) <= point.rho).all()
+    assert one.risk(point) == pytest.approx(0.2 * 2.0 * len(y))
+
+
+def test_one_class_predicted_or_withheld() -> None:
+    """The other class never predicted: its rows lie beyond the upper ramp, the events none beyond the lower one."""
+    X, y = rows(60, 2, 3)
+    one = task(X, y, 0.2, 1.0)
+    rng = np.random.default_rng(2)
+    upper = (y < 0) | (rng.random(len(y)) < 0.1)
+    lower = (y < 0) & (rng.random(len(y)) < 0.3)
+    point, found = convex_step(one, Beyond(upper, lower))
+    assert found.status.optimal
+    assert (point.t[y > 0] + point.rho > 1.0 - WELL).all()
+    assert point.norm2 > 0.0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_from_states_drawn_at_random(seed: int) -> None:
+    """Whatever the start, every program is solved and R falls; many of these have boxes without an interior."""
+    rng = np.random.default_rng(seed)
+    X, y = rows(30, 2, seed)
+    one = task(X, y, float(rng.choice([0.05, 0.2, 0.4])), float(rng.choice([0.05, 1.0, 30.0])))
+    for share in (0.0, 0.5, 1.0):
+        for other in (0.0, 0.5, 1.0):
+            upper = rng.random(len(y)) < np.where(y > 0, share, other)
+            lower = upper & (rng.random(len(y)) < rng.choice([0.0, 0.5, 1.0]))
+            each = descend(one, Beyond(upper, lower), "drawn")
+            assert each.worst.residuals.kkt < 1e-6 and (np.diff(each.risks) <= 0.0).all()
+
+
+# -- costs by class ----------------------------------------------------------------------------------------------------
+
+
+def test_weights_that_make_the_band_symmetric() -> None:
+    """Bayes' rule with prices by class, in odds of the event, moved by the weights of the classes."""
+    _, y = rows(30)
+    fn, fp, reject = 5.0, 1.0, 0.4
+    cost = np.where(y > 0, fn, fp)
+    even, d = symmetric(Task(Dense(np.eye(30)), y, cost, reject / cost, 1.0, True))
+    ratio = even.C[y > 0][0] / even.C[y < 0][0]
+    highest = (fp - reject) / reject  # odds above which the event is predicted: fp (1 - p) < reject
+    lowest = reject / (fn - reject)
+    assert ratio * highest == pytest.approx((1.0 - d) / d)
+    assert ratio * lowest == pytest.approx(d / (1.0 - d))
+    same, price = symmetric(Task(Dense(np.eye(30)), y, np.full(30, 2.0), np.full(30, 0.2), 1.0, True))
+    assert price == 0.2 and (same.C == 2.0).all()
+
+
+@pytest.mark.parametrize("reject", [0.2, 0.4, 0.8])
+def test_prices_by_class(reject: float) -> None:
+    """A price above 1/2 for one class: rho is held at 0 rather than raised to |rho|, and R falls."""
+    X, y = rows(60, 2, 1)
+    cost = np.where(y > 0, 5.0, 1.0)
+    K = X @ X.T
+    one = Task(Dense(K * np.outer(y, y)), y, cost, reject / cost, 1.0, True)
+    for each in deterministic(one, 3).each:
+        assert (np.diff(each.risks) <= 0.0).all() and each.point.rho >= 0.0
+
+
+def test_raising_rho_to_its_size_cannot_raise_R() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        t, rho, d, mu = rng.normal(size=20) * 2.0, -abs(rng.normal()), rng.uniform(0.01, 0.5), rng.uniform(0.05, 1.0)
+        assert double_ramp(t, -rho, d, mu).sum() <= double_ramp(t, rho, d, mu).sum() + 1e-12
+
+
+def test_minima_are_told_apart_by_R() -> None:
+    X, y = rows(40)
+    one = deterministic(task(X, y)).each[0]
+    assert isinstance(one.point, Point)
+    shifted = replace(one, risks=(one.risk * 1.1,))
+    assert Minima((one, one, shifted)).distinct == 2
+    assert Minima((shifted, one)).best is one
