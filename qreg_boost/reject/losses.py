@@ -71,7 +71,7 @@ def double_ramp(t: np.ndarray, rho: float, d: float | np.ndarray, mu: float = 1.
 
     Examples
     --------
-    >>> double_ramp(np.array([-9.0, 0.0, 9.0]), 2.0, 0.2, 0.5).tolist()
+    >>> double_ramp(np.array([-9.0, 0.0, 9.0]), 2.0, 0.2, 0.5).round(6).tolist()
     [1.5, 0.3, 0.0]
     """
     return d * ramp(t - rho, mu) + (1.0 - d) * ramp(t + rho, mu)
