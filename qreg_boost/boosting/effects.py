@@ -158,6 +158,8 @@ def _centred(fit: BoostResults, columns: np.ndarray, values: np.ndarray) -> np.n
             return own
         X, weights = _rows(fit)
         return own - np.average(path.part_at(m, columns, X[:, columns]), weights=weights)
+    from tqdm import tqdm
+
     X, weights = _rows(fit)
     if path.additive:
         return _alone(fit, X[:1], columns, values) - np.average(
@@ -166,7 +168,7 @@ def _centred(fit: BoostResults, columns: np.ndarray, values: np.ndarray) -> np.n
     mean = np.average(path.fit_at(m, X), weights=weights)
     moved = X.copy()
     out = np.empty(len(values))
-    for k, value in enumerate(values):
+    for k, value in enumerate(tqdm(values, desc="partial dependence", delay=2.0, leave=False)):
         moved[:, columns] = value
         out[k] = np.average(path.fit_at(m, moved), weights=weights) - mean
     return out
