@@ -54,8 +54,8 @@ def qbc(
     nu : float
         Length of a step.
     step : {"fixed", "line"}
-        `nu` throughout, or a line search, where `nu` plays no part. The objective need not be concave along the step:
-        the search takes the maximum that doubling meets first.
+        `nu` throughout, or a line search, where `nu` plays no part. The search looks no further than where a row has
+        moved by `h`: the score is flat far from the boundary, and without that bound the first step is often endless.
     weights : column name or array_like (rows,), optional
         Weights multiply the loss.
     subset : column name, boolean array or expression, optional

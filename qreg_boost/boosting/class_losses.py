@@ -16,6 +16,8 @@ from qreg_boost.boosting.losses import FLAT, LineStep
 
 FARTHEST = 2.0**60
 """No line search goes beyond this many times its first trial step."""
+LARGEST_EXPONENT = 230.0
+"""Beyond it an exponential loss is cut off: its squares would overflow, and the steps have long been too long."""
 HALF_LOG_2PI = 0.5 * np.log(2.0 * np.pi)
 
 
@@ -104,6 +106,16 @@ class SmoothedScore(SmoothLoss):
     def reach(self) -> float:
         """The width over which the step function is smoothed."""
         return self.h
+
+    def line_search(self, y: np.ndarray, f: np.ndarray, g: np.ndarray, weights: np.ndarray) -> LineStep:
+        """Return the step of least cost along g (n,) among those that move no row by more than h.
+
+        K is flat far from the boundary, where the least is often at infinity: an unbounded step would put every row out
+        of reach of the next gradient.
+        """
+        step = super().line_search(y, f, g, weights)
+        size = float(np.abs(g).max(initial=0.0))
+        return LineStep(self.h / size) if step.gamma * size > self.h else step
 
     def risk(self, y: np.ndarray, f: np.ndarray, weights: np.ndarray) -> float:
         """Return the weighted sum of smoothed costs."""
@@ -216,12 +228,12 @@ class Exponential(HalfLogOdds):
 
     def risk(self, y: np.ndarray, f: np.ndarray, weights: np.ndarray) -> float:
         """Return the weighted sum of losses."""
-        return float(np.dot(weights, np.exp((1.0 - 2.0 * y) * f)))
+        return float(np.dot(weights, np.exp(np.minimum((1.0 - 2.0 * y) * f, LARGEST_EXPONENT))))
 
     def negative_gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return s exp(-s f)."""
         s = 2.0 * y - 1.0
-        return s * np.exp(-s * f)
+        return s * np.exp(np.minimum(-s * f, LARGEST_EXPONENT))
 
 
 @dataclass(frozen=True)

@@ -100,6 +100,13 @@ class QBCSettings(ClassSettings):
 class L2Settings(ClassSettings):
     """The options of L2Boost; see `qreg_boost.l2boost`."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.nu >= 2.0:
+            raise InputError(
+                f"`nu` must be below 2, from where on squared error grows with each step; got {self.nu:g}."
+            )
+
 
 @dataclass(frozen=True)
 class LogitBoostSettings(ClassSettings):

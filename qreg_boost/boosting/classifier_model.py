@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from qreg_boost.base.checks import InputError, OneClassWarning, listed, warn
+from qreg_boost.base.checks import ConvergenceWarning, InputError, OneClassWarning, listed, warn
 from qreg_boost.base.classes import Classes, read_classes
 from qreg_boost.base.design import Design
 from qreg_boost.boosting.base_model import BoostModel
@@ -32,6 +32,9 @@ from qreg_boost.boosting.qbc_process_results import QBCProcess
 from qreg_boost.boosting.steps import StepRule
 from qreg_boost.boosting.stopping import CV, CVResult
 from qreg_boost.boosting.voting import Vote
+
+RISEN = 1.05
+"""A loss that ends this much above its start says that the steps are too long."""
 
 
 class ClassifierModel(BoostModel):
@@ -72,6 +75,12 @@ class ClassifierModel(BoostModel):
         return f"{_everywhere(fits[0])}: the fit crosses the boundary nowhere. More iterations may: fit.extend(m)."
 
     def _results(self, path: BoostPath, how: str, chosen: CVResult | None = None) -> ClassBoostResults:
+        if path.risks[-1] > RISEN * path.risks[0]:
+            warn(
+                f"The {self.loss_name} ended at {path.risks[-1]:.6g}, above the {path.risks[0]:.6g} it started from: "
+                f"the steps are too long for these rows. Lower `nu`, which is {self._one.nu:g}.",
+                ConvergenceWarning,
+            )
         return self.results_kind(self._facts(how), path, path.length, self, chosen)
 
     def _start(self, y: np.ndarray, weights: np.ndarray) -> float:

@@ -98,9 +98,7 @@ def test_the_smoothed_cost_is_the_events_less_the_score() -> None:
     assert SmoothedScore(tau, h).risk(Y, F, W) == pytest.approx(tau * float(W @ Y) - score, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    "loss", [SmoothedScore(0.4, 0.1), Squared(), Binomial(), Exponential(), NewtonBinomial()], ids=repr
-)
+@pytest.mark.parametrize("loss", [Squared(), Binomial(), Exponential(), NewtonBinomial()], ids=repr)
 def test_a_line_search_ends_where_the_loss_is_flat(loss) -> None:
     f = 0.05 * F
     g = loss.negative_gradient(Y, f) * RNG.random(N)
@@ -109,6 +107,31 @@ def test_a_line_search_ends_where_the_loss_is_flat(loss) -> None:
     assert gamma > 0.0
     assert here < loss.risk(Y, f, W)
     assert all(here <= loss.risk(Y, f + gamma * near * g, W) for near in (0.99, 0.999, 1.001, 1.01))
+
+
+def test_a_line_search_of_the_score_ends_where_it_is_flat() -> None:
+    """Two rows an equal way up the score, one wanted there and one not: the slope is nil between no step and one of h."""
+    loss = SmoothedScore(0.4, 0.1)
+    y, f, g, ones = np.array([1.0, 0.0]), np.array([-0.05, -0.22]), np.array([0.5, 1.0]), np.ones(2)
+    gamma = loss.line_search(y, f, g, ones).gamma
+    assert 0.0 < gamma < 0.1
+    assert float(g @ loss.negative_gradient(y, f + gamma * g)) == pytest.approx(0.0, abs=1e-10)
+
+
+def test_a_line_search_of_the_score_moves_no_row_by_more_than_h() -> None:
+    loss = SmoothedScore(0.4, 0.1)
+    g = loss.negative_gradient(Y, np.zeros(N)) + 0.5
+    gamma = loss.line_search(Y, np.zeros(N), g, W).gamma
+    assert gamma * np.abs(g).max() == pytest.approx(0.1)
+    trials = [loss.risk(Y, near * gamma * g, W) for near in (0.25, 0.5, 0.75, 1.0)]
+    assert trials == sorted(trials, reverse=True)
+
+
+def test_an_exponential_loss_is_cut_off_where_it_would_overflow() -> None:
+    far = np.array([1e6])
+    assert np.isfinite(Exponential().risk(np.zeros(1), far, ROW)) and np.isfinite(
+        Exponential().negative_gradient(np.zeros(1), far)
+    )
 
 
 def test_a_line_search_uphill_does_not_move() -> None:

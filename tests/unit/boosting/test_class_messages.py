@@ -89,6 +89,10 @@ BAD = {
         r"`zmax` must be a number above 0; got 0\. It bounds the working response; None lifts the bound",
     ),
     "nu 0": (lambda: qb.logitboost("y ~ x1", DATA, nu=0), r"`nu` must be a number above 0; got 0"),
+    "steps of l2boost": (
+        lambda: qb.l2boost("x1 ~ x2", DATA, nu=2),
+        r"`nu` must be below 2, from where on squared error grows with each step; got 2",
+    ),
     "form of adaboost": (
         lambda: qb.adaboost("y ~ x1", DATA, form="newton"),
         r"`form` must be one of 'discrete', 'gradient'",

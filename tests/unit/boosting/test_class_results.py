@@ -332,6 +332,14 @@ def test_a_vanished_gradient_is_reported() -> None:
     assert "the gradient vanished at iteration 1" in str(fit.summary())
 
 
+def test_steps_that_are_too_long_are_warned_of() -> None:
+    with pytest.warns(
+        ConvergenceWarning, match=r"exponential loss ended at .*the steps are too long.*Lower `nu`, which is 50"
+    ):
+        fit = qb.adaboost(FORMULA, DATA, form="gradient", learner="linear", nu=50.0)
+    assert np.isfinite(fit.decision_function()).all()
+
+
 def test_a_perfect_stump_ends_the_run() -> None:
     data = pd.DataFrame({"y": ["a"] * 10 + ["b"] * 10, "x": np.arange(20.0)})
     fit = qb.adaboost("y ~ x", data)
