@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import expit, ndtr
 
 from qreg_boost.boosting.losses import FLAT, LineStep
@@ -64,6 +63,8 @@ class SmoothLoss:
             return -float(np.dot(weights * g, self.descent(y, f + gamma * g)))
 
         if slope(0.5 * gamma) < 0.0 < slope(2.0 * gamma):
+            from scipy.optimize import brentq  # costly to import
+
             found = float(brentq(slope, 0.5 * gamma, 2.0 * gamma, xtol=1e-15 * gamma, rtol=1e-15))
             return LineStep(found if at(found) <= value + FLAT * abs(value) else gamma)
         return LineStep(gamma)

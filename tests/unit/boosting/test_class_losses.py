@@ -110,7 +110,7 @@ def test_a_line_search_ends_where_the_loss_is_flat(loss) -> None:
 
 
 def test_a_line_search_of_the_score_ends_where_it_is_flat() -> None:
-    """Two rows an equal way up the score, one wanted there and one not: the slope is nil between no step and one of h."""
+    """Two rows go up the score, one wanted there and one not: the slope is nil between no step and one of h."""
     loss = SmoothedScore(0.4, 0.1)
     y, f, g, ones = np.array([1.0, 0.0]), np.array([-0.05, -0.22]), np.array([0.5, 1.0]), np.ones(2)
     gamma = loss.line_search(y, f, g, ones).gamma

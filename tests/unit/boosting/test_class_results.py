@@ -53,6 +53,14 @@ def test_votes_that_leave_most_rows_without_weight() -> None:
         assert fit.error_rate == 0.0 and fit.mstop == 400
 
 
+def test_every_family_has_its_words() -> None:
+    from qreg_boost.boosting.saved_model import FAMILIES as saved
+    from qreg_boost.boosting.words import WORDS
+
+    assert set(saved) == set(WORDS)
+    assert {model.function for model, _ in saved.values()} <= set(qb.__all__)
+
+
 # -- labels
 
 
