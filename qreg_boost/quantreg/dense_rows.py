@@ -111,8 +111,10 @@ class DenseRows:
             r, wrong = self.checked(b, before, near)
             if len(wrong):
                 half = max(0.5 * half, 2.0 * float(np.median(np.abs(r[wrong]))))
-            elif self._complementary(b, r, inside, settled, vertex, tau):
-                return self._solution(b, r, inside, vertex, tau)
+                continue
+            loss = check_loss(r, tau, self.w)
+            if self._complementary(b, r, loss, inside, settled, vertex):
+                return self._solution(b, r, loss, inside, vertex)
         return None
 
     def begin(self, tau: float, start: Any) -> tuple[np.ndarray, float]:
@@ -190,7 +192,7 @@ class DenseRows:
         return rounding
 
     def _complementary(
-        self, b: np.ndarray, r: np.ndarray, inside: np.ndarray, settled: Settled, vertex: Vertex, tau: float
+        self, b: np.ndarray, r: np.ndarray, loss: float, inside: np.ndarray, settled: Settled, vertex: Vertex
     ) -> bool:
         """Return whether residuals at b go with the dual values: nil, but for rounding at b, unless those are bounds.
 
@@ -201,17 +203,18 @@ class DenseRows:
         loose = np.where(r[inside] > 0, 1.0 - a, a)
         slack = float(np.sum(loose * np.abs(r[inside]) * (1.0 if self.w is None else self.w[inside])))
         nil = np.abs(r[inside]) <= 4.0 * settled.out * rounding
-        return bool(nil[loose > 1e-9].all()) and slack <= _SLACK * check_loss(r, tau, self.w)
+        return bool(nil[loose > 1e-9].all()) and slack <= _SLACK * loss
 
-    def _solution(self, b: np.ndarray, r: np.ndarray, inside: np.ndarray, vertex: Vertex, tau: float) -> Solution:
+    def _solution(self, b: np.ndarray, r: np.ndarray, loss: float, inside: np.ndarray, vertex: Vertex) -> Solution:
         coef = np.full(self.p, np.nan)
         coef[self.columns] = b
         a = (r > 0.0).astype(np.float64)
         a[inside] = vertex.a[:-1]
-        loss = self.unit * check_loss(r, tau, self.w)
         dropped = np.flatnonzero(np.isnan(coef))
         basis = inside[vertex.basis]
-        return Solution(coef, loss, vertex.gap, self.steps, Status.OPTIMAL, dropped, a, basis, vertex.unique)
+        return Solution(
+            coef, self.unit * loss, vertex.gap, self.steps, Status.OPTIMAL, dropped, a, basis, vertex.unique
+        )
 
 
 def _wider(half: float, r: np.ndarray, count: int) -> float:
