@@ -53,7 +53,7 @@ class RowsModel:
 
     def _described(self, formula: str | None, options: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
         head = f"{type(self).__name__}(y, X" if formula is None else f'{self.function}("{formula}", data'
-        given = [f"{k}={v!r}" for k, v in options.items() if not _same(v, defaults.get(k))]
+        given = [f"{k}={v!r}" for k, v in options.items() if k != "progress" and not _same(v, defaults.get(k))]
         return ", ".join([head, *given]) + ")"
 
     def plain_options(self) -> dict[str, Any]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from qreg_boost.base.tables import Fact, Row, Table
-from qreg_boost.base.typeset import number, share
+from qreg_boost.base.typeset import WIDTH, number, share, wrap
 
 if TYPE_CHECKING:
     from qreg_boost.base.class_results import ClassResults
@@ -16,6 +16,25 @@ if TYPE_CHECKING:
 
 MOST_CLASSES = 12
 """A confusion table of more classes is left to `confusion()`."""
+
+
+def describe(title: str, call: str, lines: Iterable[str]) -> str:
+    """Return the short lines that ``print(fit)`` shows: the title, the call, and what else there is to say.
+
+    >>> print(describe("Title", 'f("y ~ x", data)', ["One line."]))
+    Title
+    <BLANKLINE>
+    Call:
+    f("y ~ x", data)
+    <BLANKLINE>
+    One line.
+    """
+    return "\n".join([title, "", "Call:", *wrap(call, WIDTH, 4), "", *lines])
+
+
+def error_line(fit: ClassResults) -> str:
+    """Return the error on the training rows in a line."""
+    return f"Error rate: {share(fit.error_rate)} of {fit.nobs} rows"
 
 
 def what_was_fitted(facts: Facts) -> Fact:

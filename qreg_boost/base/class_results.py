@@ -208,8 +208,16 @@ class ClassResults(FitResults):
             arrays |= {f"model.{name}": array for name, array in model_arrays.items()}
         return meta, arrays
 
+    def in_short(self) -> list[str]:
+        """Return the lines of ``print(fit)`` below the call."""
+        from qreg_boost.base.class_report import error_line
+
+        return [error_line(self)]
+
     def __str__(self) -> str:
-        return self.summary().as_text()
+        from qreg_boost.base.class_report import describe
+
+        return describe(self.title, self.facts.call, self.in_short())
 
 
 class TwoClassResults(ClassResults):

@@ -11,12 +11,13 @@ from qreg_boost.base.class_report import confusion, error_note, errors, event_fa
 from qreg_boost.base.class_report import what_was_fitted as formula
 from qreg_boost.base.tables import Fact, Row, Summary, Table
 from qreg_boost.base.typeset import level as tau_level
-from qreg_boost.base.typeset import number, numbers
+from qreg_boost.base.typeset import named_vector, number, numbers
 
 if TYPE_CHECKING:
     from qreg_boost.classify.binary_results import BinaryQRegResults
 
 MOST_SHOWN = 100
+MOST_PRINTED = 24
 
 
 def summarise(fit: BinaryQRegResults, bounds: pd.DataFrame | None = None, level: float = 0.95) -> Summary:
@@ -38,12 +39,33 @@ def summarise(fit: BinaryQRegResults, bounds: pd.DataFrame | None = None, level:
     )
 
 
+def coefficient_lines(fit: BinaryQRegResults) -> list[str]:
+    """Return the coefficients and the score as ``print(fit)`` shows them."""
+    values = fit.params.iloc[:MOST_PRINTED]
+    lines = [
+        f"Coefficients (tau = {fit.tau:g}, {_scaled_to(fit)}):",
+        *named_vector(list(values.index), numbers(values)),
+    ]
+    if len(fit.params) > MOST_PRINTED:
+        lines.append(f"... and {len(fit.params) - MOST_PRINTED} more: fit.params")
+    return [
+        *lines,
+        "",
+        f"Score: {number(fit.score)} of at most {number(fit.bound)}; {fit.n_optima} distinct maxima reached",
+    ]
+
+
+def _scaled_to(fit: BinaryQRegResults) -> str:
+    name = fit.facts.own["normalize"]
+    return "slopes of norm 1" if name == "slopes" else f"|{name}| = 1"
+
+
 def _left(fit: BinaryQRegResults) -> Iterator[Fact]:
     own = fit.facts.own
     yield formula(fit.facts)
     yield Fact("Method", own["method"])
     yield Fact("Smoothing", f"h = {own['h']:g}" if own["h"] else "none (h = 0)")
-    yield Fact("Scaled to", "slopes of norm 1" if own["normalize"] == "slopes" else f"|{own['normalize']}| = 1")
+    yield Fact("Scaled to", _scaled_to(fit))
     if own["starts"]:
         yield Fact("Starts", f"{own['starts']}; {fit.found.reached[0]} to the best")
         yield Fact("Optima", f"{fit.n_optima}, spread {number(fit.spread)}")

@@ -197,6 +197,12 @@ class BinaryQRegResults(TwoClassResults):
         arrays = {"thetas": f.thetas, "scores": f.scores, "reached": f.reached, "centre": s.centre, "spread": s.spread}
         return {}, arrays
 
+    def in_short(self) -> list[str]:
+        """Return the lines of ``print(fit)`` below the call."""
+        from qreg_boost.classify.binary_report import coefficient_lines
+
+        return [*coefficient_lines(self), *super().in_short()]
+
     def summary(self, conf_int: bool = False, **options: Any) -> Summary:
         """Return the summary as text, HTML and LaTeX; with `conf_int`, bootstrap intervals, whose options follow."""
         from qreg_boost.classify.binary_report import summarise

@@ -76,6 +76,12 @@ class MedianResults(TwoClassResults):
     def _own_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         return {}, {field.name: getattr(self.centres, field.name) for field in fields(Medians)}
 
+    def in_short(self) -> list[str]:
+        """Return the lines of ``print(fit)`` below the call."""
+        from qreg_boost.base.typeset import number
+
+        return [f"Distance between the medians: {number(self.distance)}", *super().in_short()]
+
     def summary(self) -> Summary:
         """Return the summary as text, HTML and LaTeX."""
         from qreg_boost.classify.median_report import summarise

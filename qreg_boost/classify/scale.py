@@ -43,6 +43,14 @@ class Scale(ABC):
     def fitted(self, theta: np.ndarray) -> np.ndarray:
         """Return theta (k,) multiplied, or cut, so that it is normalised."""
 
+    @abstractmethod
+    def tangent(self, theta: np.ndarray) -> np.ndarray:
+        """Return directions (k, m) that leave theta (k,) normalised, orthonormal."""
+
+    def bend(self, theta: np.ndarray, gradient: np.ndarray) -> float:
+        """Return what curves the slopes of theta (k,) away from the tangent adds to minus the second derivative."""
+        return 0.0
+
     @property
     @abstractmethod
     def bounds(self) -> list[tuple[float | None, float | None]]:
@@ -99,6 +107,18 @@ class UnitSlopes(Scale):
             out[0] = min(max(out[0], low), high)
         return out
 
+    def tangent(self, theta: np.ndarray) -> np.ndarray:
+        """Return the intercept's direction and those at right angles to the slopes."""
+        slopes = np.linalg.svd(theta[None, self.first :])[2][1:].T
+        directions = np.zeros((self.k, self.first + slopes.shape[1]))
+        directions[: self.first, : self.first] = 1.0
+        directions[self.first :, self.first :] = slopes
+        return directions
+
+    def bend(self, theta: np.ndarray, gradient: np.ndarray) -> float:
+        """Return the part of the gradient along the slopes, which are on a sphere."""
+        return float(theta[self.first :] @ gradient[self.first :])
+
     @property
     def bounds(self) -> list[tuple[float | None, float | None]]:
         """Bounds of the intercept; slopes have none."""
@@ -145,6 +165,10 @@ class OneColumn(Scale):
         for j, (low, high) in zip(np.delete(np.arange(self.k), self.at), self.bounds, strict=True):
             out[j] = min(max(out[j], low), high)
         return out
+
+    def tangent(self, theta: np.ndarray) -> np.ndarray:
+        """Return the directions of all coefficients but the fixed one."""
+        return np.delete(np.eye(self.k), self.at, axis=1)
 
     @property
     def bounds(self) -> list[tuple[float, float]]:  # type: ignore[override]

@@ -95,6 +95,11 @@ class Score:
         density = self.d * np.exp(-0.5 * t * t)
         return float(self.d @ ndtr(t)), (density @ self.D) * (PEAK / self.h)
 
+    def curvature(self, theta: np.ndarray) -> np.ndarray:
+        """Return the second derivative (k, k) of the score at theta (k,); h above 0."""
+        t = (self.D @ theta) / self.h
+        return -(self.D.T * (self.d * t * np.exp(-0.5 * t * t))) @ self.D * (PEAK / self.h**2)
+
     def with_best_intercept(self, theta: np.ndarray) -> np.ndarray:
         """Return theta (k,) with the intercept of greatest unsmoothed score, halfway between two rows."""
         if not self.intercept:

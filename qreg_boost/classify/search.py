@@ -16,6 +16,8 @@ SIZES = (0.1, 0.2, 0.4, 0.8)
 """How far a maximum is shaken, as a share of the length of its coefficients."""
 WARM = 3
 """So many of the best maxima are where a fit to other rows starts."""
+NEWTON = 20
+"""Most Newton steps at the end."""
 KEPT = 5
 """So many of the best maxima are shaken in search of better ones."""
 SAME = 1e-7
@@ -78,6 +80,28 @@ def climb(score: Score, scale: Scale, theta: np.ndarray, widths: tuple[float, ..
     return Climb(theta, score.value(theta), evaluations)
 
 
+def polished(score: Score, scale: Scale, theta: np.ndarray) -> np.ndarray:
+    """Return theta (k,) after Newton steps on the normalised coefficients, so that its digits owe nothing to the climb.
+
+    A step that lowers the score by more than rounding, or does not lower the gradient, is not taken.
+    """
+    value, gradient = score.value_and_gradient(theta)
+    for _ in range(NEWTON):
+        along = scale.tangent(theta)
+        slope = along.T @ gradient
+        bent = np.zeros(len(theta))
+        bent[scale.first :] = scale.bend(theta, gradient)
+        second = along.T @ (score.curvature(theta) - np.diag(bent)) @ along
+        step = np.linalg.lstsq(second, -slope, rcond=None)[0]
+        new = scale.theta(scale.free(theta + along @ step))
+        after, gradient_after = score.value_and_gradient(new)
+        falls = np.linalg.norm(scale.tangent(new).T @ gradient_after) < 0.9 * np.linalg.norm(slope)
+        if not falls or after < value - 1e-12 * score.bound:
+            break
+        theta, value, gradient = new, after, gradient_after
+    return theta
+
+
 def from_many_starts(
     score: Score, scale: Scale, starts: int, rng: np.random.Generator, tick: Callable[[], object]
 ) -> Found:
@@ -102,7 +126,11 @@ def from_many_starts(
             widths = ((), (2.0,), (), (4.0, 2.0))[number % 4]
         climbs.append(climb(score, scale, theta, widths))
         tick()
-    return _summed_up(climbs, score.bound)
+    found = _summed_up(climbs, score.bound)
+    theta = polished(score, scale, found.theta)
+    top, thetas, scores = score.value(theta), found.thetas.copy(), found.scores.copy()
+    thetas[0], scores[0] = theta, top
+    return replace(found, theta=theta, score=top, thetas=thetas, scores=scores)
 
 
 def count_fixed_starts(score: Score) -> int:

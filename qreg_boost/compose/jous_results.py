@@ -118,6 +118,12 @@ class JousResults(TwoClassResults):
     def _own_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         return parts_state(self.parts)
 
+    def in_short(self) -> list[str]:
+        """Return the lines of ``print(fit)`` below the call."""
+        own = self.facts.own
+        parts = f"P({self.event}) by {len(self.parts)} classifiers ({own['booster']}), in steps of 1/{own['grid']}"
+        return [parts, f"Brier score: {own['brier']:.4f}", *super().in_short()]
+
     def summary(self) -> Summary:
         """Return the summary as text, HTML and LaTeX."""
         from qreg_boost.compose.report import summarise_jous

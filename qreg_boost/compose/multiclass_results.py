@@ -127,6 +127,12 @@ class MultiClassResults(ClassResults):
             )
         return parts_state(self.parts)
 
+    def in_short(self) -> list[str]:
+        """Return the lines of ``print(fit)`` below the call."""
+        own = self.facts.own
+        parts = f"{len(self.classes)} classes by {len(self.parts)} classifiers ({own['booster']}, {own['code_name']})"
+        return [f"{parts}, decoded by {own['decoding']}", *super().in_short()]
+
     def summary(self) -> Summary:
         """Return the summary as text, HTML and LaTeX."""
         from qreg_boost.compose.report import summarise_multiclass

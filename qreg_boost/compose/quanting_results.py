@@ -163,4 +163,9 @@ class QuantingResults(FitResults):
         return summarise_quanting(self)
 
     def __str__(self) -> str:
-        return self.summary().as_text()
+        from qreg_boost.base.class_report import describe
+        from qreg_boost.base.typeset import fraction, number
+
+        parts = f"{self.tau:g}-quantile by {len(self.parts)} classifiers ({self.facts.own['classifier']})"
+        known = "" if np.isnan(self.prsquared) else f"; R1: {fraction(self.prsquared)}"
+        return describe(self.title, self.facts.call, [parts, f"Check loss: {number(self.risk)}{known}"])

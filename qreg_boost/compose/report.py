@@ -106,7 +106,7 @@ def summarise_jous(fit: JousResults) -> Summary:
         Fact("Booster", own["booster"]),
         Fact("Sampling", sampling),
         *([Fact("Jitter", f"{own['jitter']:g} x standard deviation")] if own["sampling"] == "over" else []),
-        Fact("Grid", f"{len(own['levels_of_p'])} levels, steps of {1.0 / own['grid']:g}"),
+        Fact("Grid", f"{len(own['levels_of_p'])} levels, 1/{own['grid']} apart"),
         *weights_and_date(fit.facts),
     ]
     right = [
@@ -121,7 +121,7 @@ def summarise_jous(fit: JousResults) -> Summary:
         [share(v) for v in table["flagged"]],
         [share(v) for v in table["error_rate"]],
     ]
-    rows = tuple(Row(f"P > {q:g}", tuple(row)) for q, *row in zip(table["level"], *cells, strict=True))
+    rows = tuple(Row(f"P > {q:.3g}", tuple(row)) for q, *row in zip(table["level"], *cells, strict=True))
     heads = ("rows sampled", "flagged", "error, sampled")
     return Summary(
         f"{fit.title} Results",

@@ -7,6 +7,7 @@ import pytest
 
 from qreg_boost.classify.scale import OneColumn, Scale, UnitSlopes
 from qreg_boost.classify.score import Score, Standard
+from qreg_boost.classify.search import climb, polished
 
 
 def problem(n: int = 50, p: int = 3, h: float = 0.3, seed: int = 0) -> Score:
@@ -53,6 +54,28 @@ def test_score_of_the_definition() -> None:
     assert score.value(theta) == pytest.approx(float(score.d @ norm.cdf(score.D @ theta / score.h)), rel=1e-14)
     assert score.at(0.0).value(theta) == pytest.approx(float(score.d[score.D @ theta >= 0].sum()), rel=1e-14)
     assert score.value(theta) < score.bound
+
+
+def test_curvature_is_that_of_differences() -> None:
+    score = problem()
+    theta = np.array([0.2, 0.6, -0.8, 0.0])
+    step = 1e-6
+    for j, e in enumerate(step * np.eye(4)):
+        up, down = score.value_and_gradient(theta + e)[1], score.value_and_gradient(theta - e)[1]
+        # gradients of size 100 differ by rounding of 1e-14 times that, over the step
+        np.testing.assert_allclose(score.curvature(theta)[j], (up - down) / (2 * step), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_polishing_ends_where_the_gradient_is_nil(which: int) -> None:
+    score = problem(200)
+    scale = scales(score)[which]
+    top = climb(score, scale, scale.fitted(np.array([0.0, 1.0, -0.1, 0.1])))
+    theta = polished(score, scale, top.theta)
+    gradient = score.value_and_gradient(theta)[1]
+    assert np.abs(scale.tangent(theta).T @ gradient).max() < 1e-11
+    assert score.value(theta) >= top.score - 1e-12 * score.bound
+    np.testing.assert_allclose(theta, top.theta, rtol=0, atol=1e-3)
 
 
 def test_best_intercept_is_the_best_of_all_cuts() -> None:
