@@ -150,7 +150,7 @@ def peers(n: int, p: int, quick: bool = False) -> dict[str, Fit]:
         "pyfixest pfn": lambda: pyfixest("pfn"),
     }
     if quick:
-        return _made({name: makers[name] for name in ("pinball-qr pfn", "pyqreg2 preproc-ipm")})
+        return _made({name: makers[name] for name in ("pinball-qr pfn", "pyqreg2 ipm", "pyqreg2 preproc-ipm")})
     if small:
         makers["pinball-qr br"] = lambda: pinball("br")
         makers["scikit-learn"] = lambda: scikit_learn
