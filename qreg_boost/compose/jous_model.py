@@ -16,9 +16,10 @@ from qreg_boost.base.facts import Facts
 from qreg_boost.base.levels import Levels
 from qreg_boost.base.resampling import generator, run_tasks
 from qreg_boost.base.saved_design import parts_of, restore_design
-from qreg_boost.compose.boosters import Booster, as_booster, decisions, restore_parts
+from qreg_boost.compose.boosters import Booster, as_booster, restore_parts
 from qreg_boost.compose.cuts import read_off
 from qreg_boost.compose.jous_results import JousResults
+from qreg_boost.compose.parts import decisions
 from qreg_boost.compose.resample import Sample, oversampled, spread_to_jitter, undersampled
 
 SAMPLINGS = ("over", "under")

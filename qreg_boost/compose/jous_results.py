@@ -12,8 +12,8 @@ from qreg_boost.base.class_results import TwoClassResults
 from qreg_boost.base.confusion import confusion_counts
 from qreg_boost.base.facts import Facts
 from qreg_boost.boosting.class_settings import check_agreement, tau_of_cost
-from qreg_boost.compose.boosters import decisions, parts_state
 from qreg_boost.compose.cuts import read_off
+from qreg_boost.compose.parts import decisions, parts_state
 
 if TYPE_CHECKING:
     from qreg_boost.base.summary import Summary

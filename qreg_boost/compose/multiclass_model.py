@@ -14,9 +14,10 @@ from qreg_boost.base.facts import Facts
 from qreg_boost.base.levels import Levels
 from qreg_boost.base.resampling import generator, run_tasks
 from qreg_boost.base.saved_design import parts_of, restore_design
-from qreg_boost.compose.boosters import Booster, MarginLoss, as_booster, decisions, restore_parts
+from qreg_boost.compose.boosters import Booster, as_booster, restore_parts
 from qreg_boost.compose.codes import all_pairs, error_correcting, least_distance, one_versus_all
 from qreg_boost.compose.multiclass_results import MultiClassResults, scores
+from qreg_boost.compose.parts import MarginLoss, decisions
 
 CODES = ("ova", "ovo", "ecoc")
 DECODINGS = ("largest", "hamming", "loss")

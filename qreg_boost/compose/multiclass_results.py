@@ -12,8 +12,8 @@ import pandas as pd
 from qreg_boost.base.checks import InputError
 from qreg_boost.base.class_results import ClassResults
 from qreg_boost.base.facts import Facts
-from qreg_boost.compose.boosters import decisions, parts_state
 from qreg_boost.compose.codes import by_hamming, by_loss
+from qreg_boost.compose.parts import decisions, parts_state
 
 if TYPE_CHECKING:
     from qreg_boost.base.summary import Summary

@@ -14,8 +14,9 @@ from qreg_boost.base.facts import Facts
 from qreg_boost.base.quantile import weighted_quantile
 from qreg_boost.base.resampling import run_tasks
 from qreg_boost.base.saved_design import parts_of, restore_design
-from qreg_boost.compose.boosters import Booster, as_booster, decisions, restore_parts
+from qreg_boost.compose.boosters import Booster, as_booster, restore_parts
 from qreg_boost.compose.cuts import Cuts, cuts_by_quantiles, cuts_evenly, cuts_given
+from qreg_boost.compose.parts import decisions
 from qreg_boost.compose.quanting_results import QuantingResults
 
 SPACINGS = {"quantiles": "by quantiles", "even": "even"}

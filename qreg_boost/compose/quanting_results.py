@@ -12,8 +12,8 @@ from qreg_boost.base.facts import Facts
 from qreg_boost.base.frames import as_frame
 from qreg_boost.base.results import FitResults
 from qreg_boost.base.saved_design import design_state
-from qreg_boost.compose.boosters import decisions, parts_state
 from qreg_boost.compose.cuts import Cuts
+from qreg_boost.compose.parts import decisions, parts_state
 
 if TYPE_CHECKING:
     from qreg_boost.base.summary import Summary

@@ -103,6 +103,26 @@ def test_evaluation_on_other_rows() -> None:
 
 
 @pytest.mark.parametrize(
+    "labels",
+    [
+        [0, 1],
+        [False, True],
+        ["a", "b"],
+        [2.5, 7.0],
+        pd.Categorical(["low", "high"], categories=["low", "high", "none"]),
+    ],
+    ids=["int", "bool", "text", "float", "category"],
+)
+def test_labels_of_every_kind_come_back_as_they_were(labels, tmp_path) -> None:
+    y = pd.Series(labels).iloc[[0, 0, 1, 1]].reset_index(drop=True)
+    fit = qb.MedianClassifier(y, [0.0, 1.0, 5.0, 6.0]).fit()
+    assert fit.event == list(labels)[1] and fit.error_rate == 0.0
+    for one in (fit, qb.load(fit.save(tmp_path / "fit.qb"))):
+        assert one.predict([[0.0], [9.0]]).tolist() == list(labels)
+        assert one.evaluate(np.array([[0.0], [9.0]]), y=list(labels))["error_rate"] == 0.0
+
+
+@pytest.mark.parametrize(
     ("labels", "message"),
     [(["a"] * 6, "one class only"), (["a", "b", "c"] * 2, "3 distinct values")],
 )
