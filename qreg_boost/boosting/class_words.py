@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from qreg_boost.boosting.l2_results import L2Results
 
 
+FEW = 0.05
+"""Below this share of rows near the boundary the run has come to rest, wherever it is."""
+
+
 class ClassWords(Words):
     """The words of a boosted classifier."""
 
@@ -82,6 +86,11 @@ class QBCWords(ClassWords):
                 "`cost` states other prices."
             )
         yield from super().notes(fit)
+        if fit.mstop and (near := fit.near_boundary) < FEW:
+            yield (
+                f"{share(near)} of the rows have a fit within 2 h of 0, where the score's gradient counts: further "
+                "iterations change little. A larger `h` keeps more rows in play."
+            )
 
 
 class LogitBoostWords(ClassWords):

@@ -102,6 +102,15 @@ class ClassBoostResults(BoostResults):
         """Labels have no residuals."""
         raise NotDefinedError("A classifier has no residuals. augment() says which rows are predicted wrongly.")
 
+    @property
+    def near_boundary(self) -> float:
+        """Weighted share of the training rows whose fit lies within 2 h of 0; missing without rows or without an h."""
+        h = self.facts.own.get("h")
+        if h is None or self._model is None:
+            return np.nan
+        near = np.abs(self.decision_function().to_numpy()) <= 2.0 * h
+        return float(np.average(near, weights=self.model.weights))
+
     # -- errors
 
     @cached_property
