@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
+from qreg_boost.base.rank import power_of_two
+
 PEAK = 1.0 / np.sqrt(2.0 * np.pi)
 
 
@@ -26,9 +28,11 @@ class Standard:
     @classmethod
     def of(cls, X: np.ndarray, weights: np.ndarray | None, intercept: bool) -> Standard:
         """Return the weighted means and standard deviations (divisor: the sum of the weights) of X (n, p)."""
+        size = power_of_two(np.abs(X).max(axis=0))  # squares of very large or small units would leave the range
+        X = X / size
         mean = np.average(X, axis=0, weights=weights)
         spread = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
-        return cls(mean if intercept else np.zeros(X.shape[1]), spread)
+        return cls(mean * size if intercept else np.zeros(X.shape[1]), spread * size)
 
     def apply(self, X: np.ndarray) -> np.ndarray:
         """Return X (n, p) on the standard scale."""

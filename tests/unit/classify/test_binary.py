@@ -70,6 +70,14 @@ def test_rescaled_columns_rescale_the_coefficients_alone() -> None:
     np.testing.assert_allclose(two.decision_function(), one.decision_function(), rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("unit", [2.0**600, 2.0**-600])
+def test_units_of_any_size(unit: float) -> None:
+    data = frame()
+    one, two = fitted(data), fitted(data.assign(x1=unit * data["x1"]))
+    # a power of two costs no digit
+    assert two.score == one.score and two.params["x1"] * unit == one.params["x1"]
+
+
 def test_flipping_the_labels_flips_the_coefficients() -> None:
     data = frame()
     one = fitted(data, tau=0.3)
