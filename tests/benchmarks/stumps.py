@@ -10,14 +10,10 @@ Usage: python tests/benchmarks/stumps.py [--threads 1] [--repeat 3] [--quick]
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from tests.benchmarks import machine
+from machine import describe, limit_threads
 
 SIZES = ((1000, 10, 200), (5000, 11, 200), (100_000, 50, 200), (200, 5000, 100))
 WANTED = {(1000, 10): 5.0, (5000, 11): 5.0, (100_000, 50): 4.0, (200, 5000): 1.0}
@@ -42,8 +38,8 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="leave scikit-learn's slow boosting out")
     options = parser.parse_args()
-    machine.limit_threads(options.threads)
-    print(machine.describe("numpy", "numba", "lightgbm", "scikit-learn"))
+    limit_threads(options.threads)
+    print(describe("numpy", "numba", "lightgbm", "scikit-learn"))
     print(f"{options.threads} thread(s); least of {options.repeat} calls, seconds; ratios are theirs over ours\n")
     _stumps(options.threads, options.repeat, options.quick)
     _trees(options.threads, options.repeat)
@@ -51,10 +47,10 @@ def main() -> None:
 
 def _stumps(threads: int, repeat: int, quick: bool) -> None:
     import numpy as np
+    from contenders import simulate
 
     from qreg_boost.boosting.losses import CheckLoss
     from qreg_boost.boosting.model import QBR
-    from tests.benchmarks.contenders import simulate
 
     print(
         f"{'n':>7}{'p':>6}{'tau':>5}{'ours':>9}{'at':>5}{'LightGBM':>10}{'ratio':>8}{'wanted':>8}{'GBR':>9}{'HGB':>9}"
@@ -84,11 +80,11 @@ def _stumps(threads: int, repeat: int, quick: bool) -> None:
 
 def _trees(threads: int, repeat: int) -> None:
     import numpy as np
+    from contenders import simulate
 
     from qreg_boost.boosting.learners import Tree
     from qreg_boost.boosting.losses import CheckLoss
     from qreg_boost.boosting.model import QBR
-    from tests.benchmarks.contenders import simulate
 
     n, p, count = 100_000, 50, 200
     y, X = simulate(n, p)
