@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 LEAVES = ("mean", "quantile", "majority")
 """What a leaf can hold."""
-EXACT = 4096
-"""Up to this many rows the search for a split is exact by default."""
+EXACT, FEW = 4096, 1_000_000
+"""Up to so many rows and so many values in all, the search for a split is exact by default."""
 BINS = 255
 """Bins of a column of more rows by default."""
 DEEPEST = 30
@@ -41,7 +41,7 @@ class Stump:
         the sign of the mean, the vote of discrete AdaBoost.
     bins : {"auto"}, None or int
         None compares all cuts between distinct values; a number, 2 to 65535, puts columns of more values into so many
-        bins of even weight first. "auto" is None for up to 4096 rows and 255 for more.
+        bins of even weight first. "auto" is None for up to 4096 rows and a million values, 255 for more.
     monotone : mapping of str to {1, -1}, optional
         Numeric columns in which the fit must not fall (1) or not rise (-1).
     ties : {"lower", "upper"}
@@ -161,7 +161,8 @@ def _prepared(learner: Stump | Tree, data: Predictors, depth: int, leaves: int |
     from qreg_boost.boosting.learners.tree_columns import split_columns  # compiled: only once a fit needs it
     from qreg_boost.boosting.learners.tree_learner import PreparedTrees
 
-    bins = (None if len(data.X) <= EXACT else BINS) if learner.bins == "auto" else learner.bins
+    small = len(data.X) <= EXACT and data.X.size <= FEW
+    bins = (None if small else BINS) if learner.bins == "auto" else learner.bins
     return PreparedTrees.of(
         names=data.terms,
         X=data.X,

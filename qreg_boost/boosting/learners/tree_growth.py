@@ -31,6 +31,31 @@ class Columns(NamedTuple):
     monotone: np.ndarray
 
 
+class Room(NamedTuple):
+    """Memory that trees of one run are grown in, one after the other: fetching it anew costs more than the rows do.
+
+    `rows`, `spare` (n,) hold the rows of each node side by side, none for a stump; `store` (nodes, bins, 2 or 3)
+    histograms.
+    """
+
+    rows: np.ndarray
+    spare: np.ndarray
+    store: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def room_for(columns, width, depth, leaves):
+    """Return the memory that trees need; histograms have `width` columns.
+
+    Without a limit on the leaves the order in which nodes are split changes nothing, and going down first holds the
+    fewest histograms: one per level.
+    """
+    n = columns.codes.shape[1]
+    rows = np.empty(n if _most_nodes(n, depth, leaves) > 3 else 0, np.int32)
+    held = min(leaves, n) if leaves < (1 << depth) else depth
+    return Room(rows, np.empty_like(rows), np.empty((max(held, 1), columns.offsets[-1], width)))
+
+
 @njit(cache=True, nogil=True)
 def root_histogram(columns, w):
     """Return the root's histogram without its sums of w u, the same in every iteration."""
@@ -56,23 +81,19 @@ def _most_bins(columns, factors_only):
 
 
 @njit(cache=True, nogil=True)
-def grow(columns, w, s, static, squares, depth, leaves, least):
-    """Return the tree fitted to u by least squares, given s = w u (n,), sum of w u^2, and the root's histogram.
-
-    Without a limit on the leaves the order in which nodes are split changes nothing, and going down first holds the
-    fewest histograms.
-    """
+def grow(columns, w, s, static, squares, depth, leaves, least, room):
+    """Return the tree fitted to u by least squares, given s = w u (n,), sum of w u^2, and the root's histogram."""
     n = len(s)
     most = _most_nodes(n, depth, leaves)
     best_first = leaves < (1 << depth)
     whole, real = np.zeros((most, 8), np.int64), np.zeros((most, 14))
     whole[:, COLUMN] = -1
     sets = np.zeros((most, _most_bins(columns, True)), np.bool_)
-    store = np.empty((min(leaves, n) if best_first else depth, len(static), static.shape[1]))
+    rows, spare, store = room.rows, room.spare, room.store
+    for i in range(len(rows)):
+        rows[i] = i
     free = np.arange(len(store))[::-1].copy()
     n_free = len(store) - 1
-    rows = np.arange(n) if most > 3 else np.empty(0, np.int64)
-    spare = np.empty(len(rows), np.int64)
     leaf = np.zeros(n, np.int32)
     order, side = np.empty(_most_bins(columns, False), np.int64), np.empty(_most_bins(columns, False), np.bool_)
 

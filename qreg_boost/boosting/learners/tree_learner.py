@@ -16,7 +16,7 @@ from qreg_boost.boosting.learners.tree_columns import SplitColumns
 from qreg_boost.boosting.tree_path import TreePath
 
 if TYPE_CHECKING:
-    from qreg_boost.boosting.learners.tree_growth import Columns
+    from qreg_boost.boosting.learners.tree_growth import Columns, Room
     from qreg_boost.boosting.loop import Task
 
 EMPTY = np.empty(0)
@@ -137,6 +137,19 @@ class PreparedTrees:
 
         return root_histogram(self.columns, self.uneven)
 
+    @cached_property
+    def _room(self) -> Room:
+        return self._room_for(len(self.uneven) > 0)
+
+    @cached_property
+    def _room_of_weighted(self) -> Room:
+        return self._room if len(self.uneven) else self._room_for(True)
+
+    def _room_for(self, weighted: bool) -> Room:
+        from qreg_boost.boosting.learners.tree_growth import room_for
+
+        return room_for(self.columns, 3 if weighted else 2, self.depth, self.leaves)
+
     @property
     def usable(self) -> bool:
         """Whether any column can be split."""
@@ -152,7 +165,7 @@ class PreparedTrees:
         s = w * u if len(w) else np.ascontiguousarray(u)
         squares = float(s @ u)
         whole, real, sets, leaf = growth.grow(
-            self.columns, w, s, self.root, squares, self.depth, self.leaves, self.min_rows
+            self.columns, w, s, self.root, squares, self.depth, self.leaves, self.min_rows, self._room
         )
         nodes = Grown(
             column=whole[:, growth.COLUMN],
@@ -212,8 +225,12 @@ class PreparedTrees:
         return values
 
     def reweighted(self, weights: np.ndarray) -> PreparedTrees:
-        """Return the learner for other weights (n,) of the same rows; the bins stay."""
-        return replace(self, weights=weights)
+        """Return the learner for other weights (n,) of the same rows; bins and memory are shared."""
+        other = replace(self, weights=weights)
+        other.__dict__["columns"] = self.columns
+        if len(other.uneven):
+            other.__dict__["_room"] = self._room_of_weighted
+        return other
 
     def fit_at(self, path: TreePath, m: int) -> np.ndarray:
         """Return the fit (n,) of a path after m iterations on the training rows."""
