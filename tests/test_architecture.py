@@ -26,14 +26,19 @@ MAY_IMPORT = {
     "r": {"base"},
     **{wing: {"base"} for wing in WINGS},
     "compose": {"base", *WINGS},
-    "api": {"api_compose", "api_rivals", "base", "compose", *WINGS},
+    "api": {"base", *WINGS},
     "api_classes": {"base", *WINGS},
     "api_compose": {"base", "compose", *WINGS},
+    "api_files": {"api_compose", "api_kernels", "api_rivals", "base", *WINGS},
+    "api_kernels": {"base", *WINGS},
     "api_rivals": {"base", *WINGS},
     "sklearn": {"api", "base", "compose", *WINGS},
     "cli": {"api", "base", "datasets"},
     "__main__": {"cli"},
-    "__init__": {"api", "api_classes", "api_compose", "api_rivals", "base", "compose", "datasets", "haar", *WINGS},
+    "__init__": {
+        *("api", "api_classes", "api_compose", "api_files", "api_kernels", "api_rivals"),
+        *("base", "compose", "datasets", "haar", *WINGS),
+    },
 }
 # (importing module, imported part): the results of boosting ask quantreg's solvers for the optimality gap.
 EXTRA_EDGES = {("boosting.qbr_results", "quantreg")}
@@ -55,6 +60,7 @@ NUMERIC = (
     *(f"boosting.{name}" for name in ("learners", "losses", "class_losses", "loop", "moments")),
     *(f"boosting.{name}" for name in ("path", "linear_path", "signflip", "steps")),
     *(f"boosting.{name}" for name in ("basis_path", "banded_kernels", "banded_loop", "loops")),
+    *(f"boosting.{name}" for name in ("tree_path", "tree_fits", "stump_loop")),
     *(f"quantreg.{name}" for name in ("interior_point", "frisch_newton", "vertex", "solution", "exact", "mm")),
     *(f"quantreg.{name}" for name in ("highs", "solvers", "simplex", "parametric", "pivots", "process", "l1_path")),
     *(f"quantreg.{name}" for name in ("band", "smooth", "kernels", "rows", "covariance", "bandwidth", "sparsity")),
