@@ -6,162 +6,19 @@ R = 1/2 a'Qa + sum_i C_i L(y_i f_i, rho). Each step is the dual of a convex prob
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from qreg_boost.kernel.box_qp import BoxQP, BoxSolution, solve_box_qp
-from qreg_boost.kernel.quadratic import Quadratic
 from qreg_boost.reject.flat import solve_step
-from qreg_boost.reject.losses import Hinges, double_hinge, double_hinge_threshold, double_ramp, hinge
+from qreg_boost.reject.losses import Hinges, double_hinge, double_hinge_threshold, hinge
+from qreg_boost.reject.task import Beyond, Minima, Minimum, Point, Task
 
 LEAST_FALL = 1e-6
 """The steps end when R falls by less than this share of itself."""
 MOST_STEPS = 100
-SAME = 1e-6
-"""Minima whose R agree up to this share are one."""
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """The rows of a reject option classifier.
-
-    Attributes
-    ----------
-    Q : Quadratic
-        Of order n: y_i y_j k(x_i, x_j).
-    y : (n,) array
-        -1 or +1.
-    C : (n,) array
-        What the loss of each row is multiplied by, above 0.
-    d : (n,) array
-        Price of withholding, over that of an error on this row; in (0, 1).
-    mu : float
-        Width of the ramps, in (0, 1].
-    band : bool
-        Whether rho is free; if not it is 0.
-    """
-
-    Q: Quadratic
-    y: np.ndarray
-    C: np.ndarray
-    d: np.ndarray
-    mu: float
-    band: bool
-
-    def risk(self, point: Point) -> float:
-        """Return R at a point."""
-        loss = double_ramp(point.t, point.rho, self.d, self.mu)
-        return 0.5 * point.norm2 + float(self.C @ loss)
-
-
-@dataclass(frozen=True, eq=False)
-class Point:
-    """A decision function at the rows fitted.
-
-    Attributes
-    ----------
-    a : (n,) array
-        f = sum_i a_i y_i k(x_i, .) + b.
-    b, rho : float
-    t : (n,) array
-        Margins y f.
-    norm2 : float
-        ||w||^2 = a'Qa.
-    """
-
-    a: np.ndarray
-    b: float
-    rho: float
-    t: np.ndarray
-    norm2: float
-
-
-@dataclass(frozen=True, eq=False)
-class Beyond:
-    """Which rows lie beyond the ramps: t - rho < -mu^2 and t + rho < -mu^2; the state of the difference-of-convex loop.
-
-    Attributes
-    ----------
-    upper, lower : (n,) array of bool
-        Of the ramp about t = rho, and of the one about t = -rho.
-    """
-
-    upper: np.ndarray
-    lower: np.ndarray
-
-    @classmethod
-    def of(cls, t: np.ndarray, rho: float, mu: float) -> Beyond:
-        """Return the rows beyond the ramps at margins t (n,)."""
-        return cls(t - rho < -(mu**2), t + rho < -(mu**2))
-
-    def same(self, other: Beyond) -> bool:
-        """Return whether these are the same rows."""
-        return bool((self.upper == other.upper).all() and (self.lower == other.lower).all())
-
-
-@dataclass(frozen=True, eq=False)
-class Minimum:
-    """Where the steps from one start ended.
-
-    Attributes
-    ----------
-    start : str
-    point : Point
-    u : (K, n) array
-        The duals g' and g'' of the last step; one row where rho is held at 0.
-    beyond : Beyond
-        What the last step started from; where `repeated`, also at the point.
-    risks : tuple of float
-        R after each step; it never rises.
-    repeated : bool
-        Whether the steps ended because the rows beyond the ramps stayed the same.
-    converged : bool
-        Whether they ended before `MOST_STEPS`.
-    solution : BoxSolution
-        Of the last step.
-    worst : BoxSolution
-        That with the largest residuals, of all steps.
-    """
-
-    start: str
-    point: Point
-    u: np.ndarray
-    beyond: Beyond
-    risks: tuple[float, ...]
-    repeated: bool
-    converged: bool
-    solution: BoxSolution
-    worst: BoxSolution
-
-    @property
-    def risk(self) -> float:
-        """R at the point."""
-        return self.risks[-1]
-
-
-@dataclass(frozen=True, eq=False)
-class Minima:
-    """What the steps from several starts ended in, in the order of the starts."""
-
-    each: tuple[Minimum, ...]
-
-    @property
-    def best(self) -> Minimum:
-        """The one of least R, the first of those that agree."""
-        return min(self.each, key=lambda one: one.risk)
-
-    @property
-    def spread(self) -> float:
-        """Largest R less the least."""
-        return max(one.risk for one in self.each) - self.best.risk
-
-    @property
-    def distinct(self) -> int:
-        """Number of minima of different R."""
-        risks = np.sort([one.risk for one in self.each])
-        return 1 + int((np.diff(risks) > SAME * np.abs(risks[1:])).sum())
 
 
 # -- convex steps ------------------------------------------------------------------------------------------------------
@@ -221,40 +78,109 @@ def _point(task: Task, found: BoxSolution, b: float, rho: float) -> Point:
 # -- the loop ----------------------------------------------------------------------------------------------------------
 
 
-def descend(task: Task, beyond: Beyond, start: str, warm: BoxSolution | None = None) -> Minimum:
-    """Return where difference-of-convex steps lead from a start, given by the rows beyond the ramps there."""
-    used = beyond
-    point, found = convex_step(task, used, warm)
-    risks, worst = [task.risk(point)], found
-    repeated = converged = False
-    while len(risks) < MOST_STEPS:
-        now = Beyond.of(point.t, point.rho, task.mu)
-        if now.same(used):
-            repeated = converged = True
+def descend(
+    task: Task,
+    beyond: Beyond,
+    start: str,
+    warm: BoxSolution | None = None,
+    seen: dict[bytes, tuple[Minimum, int]] | None = None,
+) -> Minimum:
+    """Return where difference-of-convex steps lead from a start, given by the rows beyond the ramps there.
+
+    `seen` holds the states of earlier starts, with the minimum that each led to and the step it was at: where a path
+    meets an earlier one it goes on as that did. The states of this one are added.
+    """
+    known = {} if seen is None else seen
+    states: list[bytes] = []
+    risks: list[float] = []
+    at: _Step | None = None
+    now, end = beyond, None
+    while end is None and len(risks) < MOST_STEPS:
+        if now.key in known:
+            end = _joined(start, risks, *known[now.key], at)
             break
-        next_point, next_found = convex_step(task, now, found)
-        worst = max(worst, next_found, key=lambda one: one.residuals.excess)
-        risk = task.risk(next_point)
-        if risk > risks[-1]:  # by rounding alone: the last point stays
-            converged = True
+        point, found = convex_step(task, now, warm if at is None else at.found)
+        risk = task.risk(point)
+        if at is not None and risk > risks[-1]:  # by rounding alone: the last point stays
+            end = at.minimum(start, risks, False, True)
             break
-        fall = risks[-1] - risk
-        point, found, used = next_point, next_found, now
+        states.append(now.key)
+        fall = np.inf if at is None else risks[-1] - risk
         risks.append(risk)
-        if fall < LEAST_FALL * abs(risk):
-            converged = True
-            repeated = Beyond.of(point.t, point.rho, task.mu).same(used)
-            break
-    return Minimum(start, point, found.u, used, tuple(risks), repeated, converged, found, worst)
+        first, worst = (found, found) if at is None else (at.first, _worse(at.worst, found))
+        at = _Step(point, found, now, first, worst, len(risks))
+        now = Beyond.of(point.t, point.rho, task.mu)
+        repeated = now.same(at.used)
+        if repeated or fall < LEAST_FALL * abs(risk):
+            end = at.minimum(start, risks, repeated, True)
+    if end is None:
+        assert at is not None
+        end = at.minimum(start, risks, False, False)
+    known.update((key, (end, k)) for k, key in enumerate(states))
+    return end
 
 
-def from_starts(task: Task, starts: Sequence[str], random: int, rng: np.random.Generator | None) -> Minima:
-    """Return the minima that named starts lead to, and `random` ones drawn by `rng`."""
-    found = [descend(task, STARTS[name](task), name) for name in starts]
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """The last step of a path, the state it was made from, and the first and the worst program up to here."""
+
+    point: Point
+    found: BoxSolution
+    used: Beyond
+    first: BoxSolution
+    worst: BoxSolution
+    solved: int
+
+    def minimum(self, start: str, risks: Sequence[float], repeated: bool, converged: bool) -> Minimum:
+        return Minimum(
+            start, self.point, self.found.u, self.used, tuple(risks), repeated, converged, self.first, self.found,
+            self.worst, self.solved,
+        )  # fmt: skip
+
+
+def _worse(one: BoxSolution, other: BoxSolution) -> BoxSolution:
+    return max(one, other, key=lambda found: found.residuals.excess)
+
+
+def _joined(start: str, risks: Sequence[float], end: Minimum, k: int, at: _Step | None) -> Minimum:
+    """Return the end of an earlier path as that of one which met it before the earlier one's step k."""
+    tail = end.risks[k:]
+    if risks and tail[0] > risks[-1]:  # by rounding alone
+        tail = (risks[-1], *(min(one, risks[-1]) for one in tail[1:]))
+    if at is None:
+        return replace(end, start=start, risks=tail, solved=0)
+    worst = _worse(at.worst, end.worst)
+    return replace(end, start=start, risks=(*risks, *tail), first=at.first, worst=worst, solved=at.solved)
+
+
+def from_starts(
+    task: Task,
+    starts: Sequence[str],
+    random: int,
+    rng: np.random.Generator | None,
+    warm: Mapping[str, BoxSolution] | None = None,
+) -> Minima:
+    """Return the minima that named starts lead to, and `random` ones drawn by `rng`.
+
+    `warm` may hold first steps from the named starts to a task like this one.
+    """
+    before = {} if warm is None else warm
+    seen: dict[bytes, tuple[Minimum, int]] = {}
+    found = [descend(task, STARTS[name](task), name, _within(before.get(name), task), seen) for name in starts]
     for k in range(random):
         assert rng is not None
-        found.append(descend(task, random_start(task, rng), f"random {k + 1}"))
+        found.append(descend(task, random_start(task, rng), f"random {k + 1}", None, seen))
     return Minima(tuple(found))
+
+
+def _within(warm: BoxSolution | None, task: Task) -> BoxSolution | None:
+    """Return a solution with its duals in proportion to the boxes of this task."""
+    if warm is None or len(warm.u) != (2 if task.band else 1):
+        return None
+    size = float(np.abs(warm.u).max())
+    if size == 0.0:
+        return None
+    return replace(warm, u=warm.u * (float(task.C.max()) / task.mu / size))
 
 
 def zero_start(task: Task) -> Beyond:

@@ -1,0 +1,216 @@
+"""A fitted kernel machine with a reject band, as numbers: f = sum_j c_j k(x_j, .) + b, withheld where |f| <= rho."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from qreg_boost.kernel.box_qp import BoxSolution
+from qreg_boost.kernel.kernels import Kernel, Precomputed
+from qreg_boost.kernel.quadratic import Dense, LowRank, Quadratic
+from qreg_boost.reject.dca import Minima, Point, Task, from_starts, hinges_fit, symmetric
+from qreg_boost.reject.losses import (
+    GENERALIZED_HINGE_THRESHOLD,
+    Hinges,
+    bounds_zero_d_one,
+    double_hinge,
+    double_hinge_threshold,
+    generalized_hinge,
+)
+
+DENSE_UP_TO = 1000
+"""Up to so many rows a linear kernel is held as a matrix, whose factor keeps more digits than that of its columns."""
+SUPPORT = 1e-6
+"""A row whose dual exceeds this share of its box is a support vector."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """Centre and spread (p,) of the columns; 0 and 1 where they are left as they are."""
+
+    centre: np.ndarray
+    spread: np.ndarray
+
+    @classmethod
+    def of(cls, X: np.ndarray, weights: np.ndarray | None, standardize: bool) -> Scale:
+        """Return mean and standard deviation of the columns of X (n, p), weighted; a constant column has spread 1."""
+        if not standardize:
+            return cls(np.zeros(X.shape[1]), np.ones(X.shape[1]))
+        centre = np.average(X, axis=0, weights=weights)
+        spread = np.sqrt(np.average((X - centre) ** 2, axis=0, weights=weights))
+        flat = spread <= 1e-12 * np.abs(X).max(axis=0, initial=0.0)
+        return cls(centre, np.where(flat, 1.0, spread))
+
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        """Return the columns centred and scaled."""
+        return (X - self.centre) / self.spread
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """What predicting needs.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        Its parameters are numbers.
+    scale : Scale
+    Z : (m, p) array
+        Rows of support, scaled.
+    c : (m,) array
+        Their coefficients.
+    b, rho : float
+    """
+
+    kernel: Kernel
+    scale: Scale
+    Z: np.ndarray
+    c: np.ndarray
+    b: float
+    rho: float
+
+    def decision(self, X: np.ndarray) -> np.ndarray:
+        """Return f (rows,) at rows X (rows, p) on the data's scale; NaN where a row holds NaN."""
+        out = np.full(len(X), np.nan)
+        known = ~np.isnan(X).any(axis=1)
+        out[known] = self.kernel.apply(self.scale.apply(X[known]), self.Z, self.c) + self.b
+        return out
+
+    @property
+    def slopes(self) -> np.ndarray:
+        """Coefficients (p,) of a linear kernel, for columns on the data's scale."""
+        return (self.c @ self.Z) / self.scale.spread
+
+    @property
+    def intercept(self) -> float:
+        """Intercept of a linear kernel, for columns on the data's scale."""
+        return self.b - float(self.slopes @ self.scale.centre)
+
+
+def signs(f: np.ndarray, rho: float) -> np.ndarray:
+    """Return -1, 0 (withheld) or +1 (n,) by eq. (1) of Manwani et al. (2015); NaN where f is.
+
+    >>> signs(np.array([-2.0, -1.0, 0.5, 2.0, np.nan]), 1.0).tolist()
+    [-1.0, 0.0, 0.0, 1.0, nan]
+    """
+    return np.where(np.isnan(f), np.nan, np.where(f > rho, 1.0, np.where(f < -rho, -1.0, 0.0)))
+
+
+def form(kernel: Kernel, X: np.ndarray, y: np.ndarray) -> Quadratic:
+    """Return the quadratic form of y_i y_j k(x_i, x_j) of scaled rows X (n, p)."""
+    held = Dense(kernel.matrix(X)) if len(X) <= DENSE_UP_TO else kernel.form(X)
+    return signed(held, y)
+
+
+def signed(held: Quadratic, y: np.ndarray) -> Quadratic:
+    """Return the form with rows and columns multiplied by y (n,)."""
+    if isinstance(held, LowRank):
+        return LowRank(held.Z * y[:, None])
+    assert isinstance(held, Dense)
+    return Dense(held.Q * y[:, None] * y)
+
+
+# -- fits --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fit by one of the losses.
+
+    Attributes
+    ----------
+    point : Point
+    u : (K, n) array
+        Duals by block.
+    task : Task
+        As it was solved: with the weights that a hinge gives the classes.
+    objective : float
+        1/2 ||w||^2 plus the losses.
+    minima : Minima or None
+        Of all starts; None for a convex loss.
+    programs : int
+        Convex programs solved.
+    unsolved : int
+        Those of the fit kept that did not end as optimal.
+    worst : BoxSolution
+        Of the fit kept, the program with the largest residuals.
+    bounded : bool
+        Whether the loss bounds the 0-d-1 loss at this price.
+    """
+
+    point: Point
+    u: np.ndarray
+    task: Task
+    objective: float
+    minima: Minima | None
+    programs: int
+    unsolved: int
+    worst: BoxSolution
+    bounded: bool
+
+
+def fit_double_ramp(
+    task: Task,
+    starts: tuple[str, ...],
+    random: int,
+    rng: np.random.Generator | None,
+    warm: Mapping[str, BoxSolution] | None = None,
+) -> Fitted:
+    """Return the least of the minima that the starts lead to."""
+    minima = from_starts(task, starts, random, rng, warm)
+    best = minima.best
+    programs = sum(one.solved for one in minima.each)
+    unsolved = int(not best.worst.status.optimal)
+    return Fitted(best.point, best.u, task, best.risk, minima, programs, unsolved, best.worst, True)
+
+
+def fit_double_hinge(task: Task, *_: object) -> Fitted:
+    """Return the fit of Grandvalet et al. (2008), its threshold the logit of the price."""
+    rows, d = symmetric(task)
+    rho = double_hinge_threshold(d) if d < 0.5 else 0.0
+    return _hinge_fit(rows, double_hinge(rows.d), rho, double_hinge(np.array([d])), d)
+
+
+def fit_generalized_hinge(task: Task, *_: object) -> Fitted:
+    """Return the fit of Bartlett and Wegkamp (2008), its threshold 1/2, and 0 at d = 1/2."""
+    rows, d = symmetric(task)
+    rho = GENERALIZED_HINGE_THRESHOLD if d < 0.5 else 0.0
+    return _hinge_fit(rows, generalized_hinge(rows.d), rho, generalized_hinge(np.array([d])), d)
+
+
+def _hinge_fit(rows: Task, loss: Hinges, rho: float, one: Hinges, d: float) -> Fitted:
+    point, found = hinges_fit(rows, loss, rho)
+    objective = 0.5 * point.norm2 + float(rows.C @ loss.value(point.t))
+    return Fitted(
+        point, found.u, rows, objective, None, 1, int(not found.status.optimal), found, bounds_zero_d_one(one, rho, d)
+    )
+
+
+LOSSES: dict[str, Callable[..., Fitted]] = {
+    "double_ramp": fit_double_ramp,
+    "double_hinge": fit_double_hinge,
+    "generalized_hinge": fit_generalized_hinge,
+}
+"""What fits by each loss."""
+
+
+def machine(fitted: Fitted, kernel: Kernel, scale: Scale, X: np.ndarray) -> Machine:
+    """Return what predicting needs of a fit to scaled rows X (n, p)."""
+    kept = supports(fitted)
+    y = fitted.task.y
+    if isinstance(kernel, Precomputed):
+        kept = np.ones(len(y), dtype=bool)
+    c = fitted.point.a[kept] * y[kept]
+    rows = np.zeros((len(y), 0)) if isinstance(kernel, Precomputed) else X[kept]
+    one = Machine(kernel, scale, rows, c, fitted.point.b, fitted.point.rho)
+    if kernel.name == "linear":  # one row serves for all
+        return replace(one, Z=(c @ rows)[None], c=np.ones(1))
+    return one
+
+
+def supports(fitted: Fitted) -> np.ndarray:
+    """Return which rows (n,) have a coefficient."""
+    width = fitted.task.C * (1.0 / fitted.task.mu if fitted.minima is not None else 1.0)
+    return np.abs(fitted.point.a) > SUPPORT * width

@@ -1,0 +1,345 @@
+"""The reject option classifier as a model: formula or arrays in, results out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from qreg_boost.base.checks import (
+    ConvergenceWarning,
+    InputError,
+    OneClassWarning,
+    check_bool,
+    check_choice,
+    check_count,
+    check_positive,
+    listed,
+    nearest,
+    warn,
+)
+from qreg_boost.base.class_model import ClassModel
+from qreg_boost.base.design import Design, Encoder
+from qreg_boost.base.facts import Facts
+from qreg_boost.base.levels import Levels
+from qreg_boost.base.resampling import generator
+from qreg_boost.base.saved_design import parts_of, restore_design
+from qreg_boost.kernel.kernels import Kernel, Precomputed, read_kernel, restore_kernel
+from qreg_boost.kernel.program import shortfall
+from qreg_boost.reject.choosing import Grid, Problem, RejectCV, cross_validate, read_grid, reject_folds
+from qreg_boost.reject.dca import STARTS, Task
+from qreg_boost.reject.machine import LOSSES, SUPPORT, Fitted, Machine, Scale, form, machine, signs, supports
+from qreg_boost.reject.prices import USUAL_PRICE, Prices, read_prices
+from qreg_boost.reject.results import RejectResults
+from qreg_boost.reject.tally import Tally
+
+ELSEWHERE = {"chow": "Chow", "qbc_pair": "QBCPair"}
+DEFAULTS = {
+    "d": USUAL_PRICE, "method": "double_ramp", "kernel": "linear", "C": 1.0, "mu": 1.0, "gamma": "sigest",
+    "kpar": None, "cost": None, "standardize": True, "event": None, "starts": 0, "rng": 0, "progress": True,
+}  # fmt: skip
+
+
+class RejectClassifier(ClassModel):
+    """A kernel machine that learns its boundary together with the band in which it withholds.
+
+    Parameters
+    ----------
+    y : array_like (n,)
+        Labels, two distinct ones; the second is the event.
+    X : array_like (n, p)
+        Predictors; the offset is added. For ``kernel="precomputed"`` the kernel matrix (n, n).
+    **options
+        Those of `qreg_boost.reject_classifier`.
+    names : sequence of str, optional
+    weights : array_like (n,), optional
+    missing : {"drop", "raise"}
+
+    Examples
+    --------
+    >>> x = [1.0, 2.0, 3.0, 3.2, 4.0, 4.2, 5.0, 6.0]
+    >>> fit = RejectClassifier([0, 0, 0, 1, 0, 1, 1, 1], x, d=0.2, C=10.0, names=["x"]).fit()
+    >>> fit.predict([[1.0], [3.6], [6.0]]).tolist()
+    [0, nan, 1]
+    """
+
+    function: ClassVar[str] = "reject_classifier"
+
+    prices: Prices
+    kernel: Kernel
+
+    def __init__(
+        self,
+        y: Any,
+        X: Any,
+        *,
+        names: Sequence[str] | None = None,
+        weights: Any = None,
+        missing: str = "drop",
+        **options: Any,
+    ) -> None:
+        self._set(Design.from_arrays(y, X, names=names, weights=weights, missing=missing, response="raw"), options)
+
+    @classmethod
+    def from_formula(
+        cls,
+        formula: str,
+        data: Any,
+        *,
+        weights: Any = None,
+        subset: Any = None,
+        missing: str = "drop",
+        env: Any = None,
+        **options: Any,
+    ) -> RejectClassifier:
+        """Return the model of a formula; arguments as in `qreg_boost.reject_classifier`.
+
+        `env` is where functions named in the formula are looked up: a mapping, or None for those the package knows.
+        """
+        model = cls.__new__(cls)
+        design = Design.from_formula(
+            formula, data, weights=weights, subset=subset, missing=missing, env=env, response="raw"
+        )
+        model._set(design, options)
+        return model
+
+    def _set(self, design: Design, given: Mapping[str, Any]) -> None:
+        unknown = [name for name in given if name not in DEFAULTS]
+        if unknown:
+            raise InputError(
+                f"Unknown option {unknown[0]!r}.{nearest(unknown[0], DEFAULTS)} Options: {', '.join(DEFAULTS)}."
+            )
+        options = {**DEFAULTS, **given}
+        if options["method"] in ELSEWHERE:
+            raise InputError(
+                f"The method {options['method']!r} is the model {ELSEWHERE[options['method']]}(y, X, ...); "
+                "reject_classifier(formula, data, method=...) takes all."
+            )
+        check_choice(options["method"], "method", LOSSES)
+        options["C"] = check_positive(options["C"], "C", advice=" It weighs the losses against the norm.")
+        options["mu"] = check_positive(options["mu"], "mu", 1.0, " It is the width of the ramps.")
+        check_bool(options["standardize"], "standardize")
+        self.prices = read_prices(options["d"], options["cost"])
+        self.kernel = read_kernel(options["kernel"], options["gamma"], options["kpar"])
+        self.starts, self.random = read_starts(options["starts"])
+        self._read(design, options["event"])
+        options["event"] = self.levels.labels[1]
+        self.options = options
+        self.call = self._described(design.formula, given, DEFAULTS)
+        self._check_rows()
+
+    def _check_rows(self) -> None:
+        design = self.design
+        if not isinstance(self.kernel, Precomputed):
+            return
+        n = len(design.y)
+        if design.X.shape[1] != n or design.n_dropped or not isinstance(self.used, slice):
+            raise InputError(
+                "A precomputed kernel is a matrix with a row and a column for each row of y, without missing values or "
+                f"weights of 0; got shape {design.X.shape} for {n + design.n_dropped} labels."
+            )
+        self.options["standardize"] = False
+
+    @property
+    def _case_weights(self) -> np.ndarray | None:
+        return None if self.design.weights is None else self.design.weights[self.used]
+
+    # -- the fit
+
+    def fit(self) -> RejectResults:
+        """Return the fit."""
+        weights, used = self._case_weights, self.used
+        scale = Scale.of(self.design.X[used], weights, self.options["standardize"])
+        X = scale.apply(self.design.X[used])
+        kernel = self.kernel.settled(X)
+        y = np.where(self.design.y[used] > 0.5, 1.0, -1.0)
+        task = task_of(form(kernel, X, y), y, self.prices, self.options["C"], self.options["mu"], weights)
+        solve = LOSSES[self.options["method"]]
+        fitted = solve(task, self.starts, self.random, generator(self.options["rng"]) if self.random else None)
+        made = machine(fitted, kernel, scale, X)
+        return self._results(fitted, made)
+
+    def _results(self, fitted: Fitted, made: Machine) -> RejectResults:
+        decision = made.decision(self.design.X)
+        tally = Tally.of(self.design.y, signs(decision, made.rho), self.design.weights)
+        minima = fitted.minima
+        own = {
+            "levels": self.levels.state(),
+            "method": self.options["method"],
+            "prices": self.prices.state(),
+            "tally": tally.counts.tolist(),
+            "C": self.options["C"],
+            "mu": self.options["mu"],
+            "kernel": made.kernel.name,
+            "kernel_shown": str(made.kernel),
+            "standardize": self.options["standardize"],
+            "objective": fitted.objective,
+            "minima": [] if minima is None else minima_rows(fitted),
+            "spread": 0.0 if minima is None else minima.spread,
+            "distinct": 1 if minima is None else minima.distinct,
+            "programs": fitted.programs,
+            "unsolved": fitted.unsolved,
+            "kkt": fitted.worst.residuals.kkt,
+            "bounded": fitted.bounded,
+        }
+        facts = Facts.of(self.design, function=self.function, call=self.call, own=own)
+        fit = RejectResults(facts, made, self._duals(fitted, decision), self, self.design.encoder)
+        self._judge(fit, fitted)
+        return fit
+
+    def _duals(self, fitted: Fitted, decision: np.ndarray) -> dict[str, np.ndarray]:
+        at = np.flatnonzero(supports(fitted))
+        rows = np.arange(len(self.design.y))[self.used][at]
+        y = fitted.task.y[at]
+        return {
+            "row": rows,
+            "coef": fitted.point.a[at] * y,
+            "decision": decision[rows],
+            "event": (y > 0.0).astype(float),
+            "side": sides(fitted)[at],
+        }
+
+    def _judge(self, fit: RejectResults, fitted: Fitted) -> None:
+        if fitted.unsolved:
+            warn(f"A convex program of this fit is not solved. {shortfall(fitted.worst)}", ConvergenceWarning)
+        if fitted.minima is not None and not fitted.minima.best.converged:
+            steps = len(fitted.minima.best.risks)
+            warn(f"The difference-of-convex steps were stopped after {steps}, still falling.", ConvergenceWarning)
+        predicted = fit.tally.counts.sum(axis=0)
+        if (predicted > 0.0).sum() == 1:
+            what = "Every prediction is withheld" if predicted[2] else f"{fit.classes[int(predicted[1] > 0)]!r} is"
+            rest = "" if predicted[2] else " predicted for every row"
+            warn(
+                f"{what}{rest}, at {'cost' if self.prices.stated else 'd'}={self.prices}, C={self.options['C']:g}. "
+                f"Another C{', gamma' if hasattr(self.kernel, 'gamma') else ''} or price may tell more apart; "
+                "fit.cv(C=[...]) compares them.",
+                OneClassWarning,
+            )
+
+    # -- what results may ask of their model
+
+    def cv(
+        self, C: Any, gamma: Any, d: Any, folds: Any, k: int, groups: Any, rng: Any, n_jobs: int, progress: bool
+    ) -> RejectCV:
+        """Return out-of-fold risk over a grid; arguments as in `RejectResults.cv`."""
+        if d is not None and self.prices.stated:
+            raise InputError("`d` cannot vary where `cost` states what withholding costs; fit with d=... instead.")
+        grid = read_grid(C, gamma, d, self.options["C"], self.kernel, self.prices)
+        weights, used = self._case_weights, self.used
+        scale = Scale.of(self.design.X[used], weights, self.options["standardize"])
+        X = scale.apply(self.design.X[used])
+        y = np.where(self.design.y[used] > 0.5, 1.0, -1.0)
+        rows = np.arange(len(self.design.y))[used]
+        drawn = reject_folds(folds, k, y, groups, rows, self.design, rng)
+        seed = int(generator(rng).integers(2**32))
+        problem = Problem(
+            X, y, weights, self.options["mu"], self.options["method"], self.starts, self.random, seed, drawn
+        )
+        found = cross_validate(problem, grid, n_jobs, progress)
+        return RejectCV(found, grid, drawn, self, self.design.index[used], self.levels)
+
+    def at(self, C: float, kernel: Kernel, prices: Prices, out_of_fold: Mapping[str, float] | None = None) -> Any:
+        """Return a fit of these rows with other options; it is known how it does out of fold."""
+        model = RejectClassifier.__new__(RejectClassifier)
+        model.__dict__.update(self.__dict__)
+        changed = {"C": C, "kernel": kernel}
+        if not prices.stated:
+            changed["d"] = prices.reject
+        model.options = {**self.options, **changed}
+        model.prices, model.kernel = prices, kernel
+        fit = model.fit()
+        if out_of_fold is not None:
+            own = {**fit.facts.own, "out_of_fold": dict(out_of_fold)}
+            facts = replace(fit.facts, own=own)
+            return RejectResults(facts, fit.machine, fit._duals, model, model.design.encoder)
+        return fit
+
+    def plain_options(self) -> dict[str, Any]:
+        """Return the options as values that JSON holds."""
+        kept = {name: value for name, value in self.options.items() if name not in ("kernel", "gamma", "kpar", "cost")}
+        if not isinstance(kept["starts"], int):
+            kept["starts"] = ",".join(self.starts)
+        rows = RejectClassifier.__new__(RejectClassifier)
+        rows.options = kept
+        return {**ClassModel.plain_options(rows), "kernel": self.kernel.state(), "prices": self.prices.state()}
+
+
+def task_of(Q: Any, y: np.ndarray, prices: Prices, C: float, mu: float, weights: np.ndarray | None) -> Task:
+    """Return the rows priced: C_i is C times the cost of the row's error and its weight, d_i reject over that cost."""
+    costs, d = prices.by_row(y)
+    return Task(Q, y, C * costs * (1.0 if weights is None else weights), d, mu, prices.withholds)
+
+
+def read_starts(starts: Any) -> tuple[tuple[str, ...], int]:
+    """Return names of deterministic starts, and the number of random ones.
+
+    >>> read_starts(2)
+    (('zero', 'svm', 'double_hinge'), 2)
+    >>> read_starts("zero")
+    (('zero',), 0)
+    """
+    if isinstance(starts, str):
+        starts = starts.split(",")
+    if isinstance(starts, (list, tuple)):
+        if not starts:
+            raise InputError(f"`starts` is empty; name some of {listed(map(repr, STARTS))}, or count random ones.")
+        return tuple(check_choice(one, "starts", STARTS) for one in starts), 0
+    return tuple(STARTS), check_count(starts, "starts", advice=" It counts random starts besides the three others.")
+
+
+def minima_rows(fitted: Fitted) -> list[dict[str, Any]]:
+    """Return where the steps from each start ended, as values that JSON holds."""
+    assert fitted.minima is not None
+    best = fitted.minima.best
+    return [
+        {
+            "start": one.start,
+            "objective": one.risk,
+            "rho": one.point.rho,
+            "steps": len(one.risks),
+            "repeated": one.repeated,
+            "kept": one is best,
+        }
+        for one in fitted.minima.each
+    ]
+
+
+def sides(fitted: Fitted) -> np.ndarray:
+    """Return +1 for rows (n,) that bear on the boundary f = rho, -1 on f = -rho, 0 on both.
+
+    Where there is one block, by the sign of f. A row of the event is at t = f = rho by its first dual and at -rho by
+    the second, a row of the other the reverse.
+    """
+    y, u = fitted.task.y, fitted.u
+    if len(u) == 1 or fitted.minima is None:
+        return np.where(fitted.point.t * y > 0.0, 1, -1)
+    width = np.stack((fitted.task.C * fitted.task.d, fitted.task.C * (1.0 - fitted.task.d))) / fitted.task.mu
+    first, second = np.abs(u) > SUPPORT * width
+    return np.where(first & second, 0, np.where(first, y, -y)).astype(int)
+
+
+def restore_reject(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> RejectResults:
+    """Return the results that a file of `RejectResults.save` holds; with a model if the rows were saved."""
+    facts = Facts.from_state(meta["facts"])
+    parts = parts_of(arrays, "fit", "encoder", "model")
+    encoder = Encoder.from_state(meta["encoder"], parts["encoder"])
+    model = None
+    if "model" in meta:
+        model = RejectClassifier.__new__(RejectClassifier)
+        model.design = restore_design(meta["model"], parts["model"], facts, encoder)
+        options = dict(meta["options"])
+        model.kernel, model.prices = restore_kernel(options.pop("kernel")), Prices(**options.pop("prices"))
+        model.options, model.call = {**DEFAULTS, **options, "kernel": model.kernel}, facts.call
+        model.starts, model.random = read_starts(options["starts"])
+        model.levels = Levels.from_state(facts.own["levels"])
+    fit = parts["fit"]
+    state = meta["fit"]
+    scale = Scale(fit["centre"], fit["spread"])
+    made = Machine(restore_kernel(state["kernel"]), scale, fit["Z"], fit["c"], state["b"], state["rho"])
+    duals = {name.removeprefix("dual_"): values for name, values in fit.items() if name.startswith("dual_")}
+    return RejectResults(facts, made, duals, model, encoder)
+
+
+__all__ = ["Grid", "RejectClassifier", "restore_reject"]
