@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from qreg_boost import datasets
-from qreg_boost.api import anova, l1qreg, load, qbr, qreg, qreg_process
+from qreg_boost.api import anova, l1qreg, qbr, qreg, qreg_process
 from qreg_boost.api_classes import adaboost, l2boost, logitboost, qbc
 from qreg_boost.api_compose import jous, multiclass, quanting
+from qreg_boost.api_files import load
+from qreg_boost.api_kernels import kqr
 from qreg_boost.api_rivals import binary_qreg, median_classifier
 from qreg_boost.base.process import QuantileProcess
 from qreg_boost.boosting.classifier_model import QBC, AdaBoost, LogitBoost
@@ -26,6 +28,9 @@ from qreg_boost.compose.multiclass_results import MultiClassResults
 from qreg_boost.compose.quanting_model import Quanting
 from qreg_boost.compose.quanting_results import QuantingResults
 from qreg_boost.haar import haar_features, haar_layout, integral_image
+from qreg_boost.kernel.kqr_model import KQR
+from qreg_boost.kernel.kqr_process_results import KQRProcess
+from qreg_boost.kernel.kqr_results import KQRResults
 from qreg_boost.quantreg.model import QReg
 from qreg_boost.quantreg.results import QRegResults
 
@@ -33,6 +38,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CV",
+    "KQR",
     "QBC",
     "QBR",
     "AdaBoost",
@@ -42,6 +48,8 @@ __all__ = [
     "ClassBoostResults",
     "Jous",
     "JousResults",
+    "KQRProcess",
+    "KQRResults",
     "L2Boost",
     "LogitBoost",
     "MedianClassifier",
@@ -65,6 +73,7 @@ __all__ = [
     "haar_layout",
     "integral_image",
     "jous",
+    "kqr",
     "l1qreg",
     "l2boost",
     "load",

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from qreg_boost import api, datasets
+from qreg_boost.api_files import load
 from qreg_boost.base.checks import InputError, MissingDependencyError, check_count, nearest
 from qreg_boost.base.process import QuantileProcess
 from qreg_boost.base.table_files import read_table, write_table
@@ -98,7 +99,7 @@ def _fit(arguments: argparse.Namespace) -> int:
 
 def _predict(arguments: argparse.Namespace) -> int:
     _check_folders(arguments.out)
-    fit = api.load(arguments.model)
+    fit = load(arguments.model)
     data = _read(arguments.data)
     if isinstance(fit, QuantileProcess):
         table = fit.predict(data, rearrange=arguments.rearrange)

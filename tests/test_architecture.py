@@ -33,7 +33,7 @@ MAY_IMPORT = {
     "api_kernels": {"base", *WINGS},
     "api_rivals": {"base", *WINGS},
     "sklearn": {"api", "base", "compose", *WINGS},
-    "cli": {"api", "base", "datasets"},
+    "cli": {"api", "api_files", "base", "datasets"},
     "__main__": {"cli"},
     "__init__": {
         *("api", "api_classes", "api_compose", "api_files", "api_kernels", "api_rivals"),

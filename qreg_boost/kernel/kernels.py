@@ -325,9 +325,7 @@ def read_kernel(kernel: Any, gamma: Any = "sigest", kpar: Mapping[str, Any] | No
     given = dict(kpar or {})
     if "gamma" in known and "sigma" in given:
         given["gamma"] = given.pop("sigma")
-    if ("gamma" in known and not (isinstance(gamma, str) and gamma == "sigest")) or (
-        "gamma" not in known and not isinstance(gamma, str)
-    ):
+    if not isinstance(gamma, str) or ("gamma" in known and gamma != "sigest"):
         given["gamma"] = gamma
     wrong = [name for name in given if name not in known]
     if wrong:

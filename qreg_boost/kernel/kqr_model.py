@@ -1,0 +1,322 @@
+"""Kernel quantile regression as a model: formula or arrays in, results out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from qreg_boost.base.checks import (
+    ConvergenceWarning,
+    InputError,
+    check_bool,
+    check_count,
+    check_positive,
+    check_tau,
+    listed,
+    warn,
+)
+from qreg_boost.base.class_model import RowsModel
+from qreg_boost.base.design import Design, Encoder
+from qreg_boost.base.facts import Facts
+from qreg_boost.base.quantile import weighted_quantile
+from qreg_boost.base.saved_design import parts_of, restore_design
+from qreg_boost.kernel.choosing import DEFAULT_C, KernelCV, choose
+from qreg_boost.kernel.kernels import Kernel, Precomputed, read_kernel
+from qreg_boost.kernel.kqr import KernelQuantile, check_losses, solve_kernel_quantile
+from qreg_boost.kernel.kqr_path import KQRPath, path_table
+from qreg_boost.kernel.kqr_process_results import KQRProcess
+from qreg_boost.kernel.kqr_results import KQRResults
+from qreg_boost.kernel.machine import Machine, Prepared
+from qreg_boost.kernel.noncrossing import check_order, solve_noncrossing
+
+DEFAULTS = {
+    "C": 1.0, "kernel": "rbf", "gamma": "sigest", "kpar": None, "standardize": True, "noncrossing": False,
+    "low_rank": None, "folds": "kfold", "k": 10, "rng": 0, "n_jobs": 1, "progress": True,
+}  # fmt: skip
+MOST_ROWS = 15_000
+"""Of more rows, a kernel matrix takes more than two gigabytes, and its factor as much again."""
+
+
+class KQR(RowsModel):
+    """Kernel quantile regression (Takeuchi et al. 2006; Li, Liu and Zhu 2007).
+
+    Parameters
+    ----------
+    y : array_like (n,)
+        Response, numeric.
+    X : array_like (n, p)
+        Predictors, numeric; with ``kernel="precomputed"`` the kernel matrix (n, n).
+    tau : float or sequence of floats
+        Quantile level, strictly between 0 and 1; with several, `fit` returns a `KQRProcess`.
+    C, kernel, gamma, kpar, standardize, noncrossing, low_rank, folds, k, rng, n_jobs, progress
+        As for `qreg_boost.kqr`.
+    names : sequence of str, optional
+        Names of the columns; by default those of a DataFrame, else x1, x2, ...
+    weights : array_like (n,), optional
+    missing : {"drop", "raise"}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(20.0)
+    >>> fit = KQR(np.sin(x / 4), x, tau=0.5, C=100.0).fit()
+    >>> bool(np.abs(fit.resid).max() < 0.01)
+    True
+    """
+
+    function: ClassVar[str] = "kqr"
+
+    def __init__(
+        self,
+        y: Any,
+        X: Any,
+        tau: Any = 0.5,
+        *,
+        names: Sequence[str] | None = None,
+        weights: Any = None,
+        missing: str = "drop",
+        **options: Any,
+    ) -> None:
+        design = Design.from_arrays(y, X, names=names, weights=weights, missing=missing)
+        self._set(design, tau, options)
+
+    @classmethod
+    def from_formula(
+        cls,
+        formula: str,
+        data: Any,
+        tau: Any = 0.5,
+        *,
+        weights: Any = None,
+        subset: Any = None,
+        missing: str = "drop",
+        env: Any = None,
+        **options: Any,
+    ) -> KQR:
+        """Return the model of a formula; arguments as in `qreg_boost.kqr`.
+
+        `env` is where functions named in the formula are looked up: a mapping, or None for those the package knows.
+        """
+        model = cls.__new__(cls)
+        design = Design.from_formula(formula, data, weights=weights, subset=subset, missing=missing, env=env)
+        model._set(design, tau, options)
+        return model
+
+    def _set(self, design: Design, tau: Any, options: Mapping[str, Any]) -> None:
+        wrong = [name for name in options if name not in DEFAULTS]
+        if wrong:
+            raise InputError(f"There is no argument {listed(map(repr, wrong))}; arguments: {listed(DEFAULTS, 20)}.")
+        self.options = {**DEFAULTS, **options}
+        self.design = design
+        if not design.X.shape[1]:
+            raise InputError('There is no predictor for a kernel to compare rows by. Write "y ~ x1 + x2".')
+        self.several = isinstance(tau, (list, tuple, np.ndarray)) or hasattr(tau, "to_numpy")
+        self.taus = list(tau) if self.several else [tau]
+        levels = [check_tau(one) for one in self.taus]
+        if not levels:
+            raise InputError("`tau` is an empty list; give at least one quantile level between 0 and 1.")
+        if len(set(levels)) < len(levels):
+            raise InputError(f"`tau` names a quantile level twice: {listed(self.taus)}.")
+        self.levels = levels
+        self.costs = _several(self.options["C"], "C")
+        self.standardize = check_bool(self.options["standardize"], "standardize")
+        self.noncrossing = check_bool(self.options["noncrossing"], "noncrossing")
+        gammas = self.options["gamma"]
+        self.gammas = list(gammas) if isinstance(gammas, (list, tuple, np.ndarray)) else [gammas]
+        if not self.gammas:
+            raise InputError("`gamma` is an empty list; give at least one number, or a rule.")
+        self.kernels = [read_kernel(self.options["kernel"], gamma, self.options["kpar"]) for gamma in self.gammas]
+        self.low_rank = _low_rank(self.options["low_rank"])
+        self._check_rows()
+        shown = {"tau": self.taus if self.several else self.taus[0], **self.options}
+        self.call = self._described(design.formula, shown, DEFAULTS)
+
+    def _check_rows(self) -> None:
+        n, p = self.design.X.shape
+        kernel = self.kernels[0]
+        if isinstance(kernel, Precomputed) and (self.design.formula is not None or n != p or self.design.n_dropped):
+            raise InputError(
+                f"A precomputed kernel is a matrix (n, n) of the n rows, none of them missing: KQR(y, K, "
+                f'kernel="precomputed"); got {n} complete rows and {p} columns.'
+            )
+        full = self.low_rank is None and kernel.name != "linear"
+        if full and n > MOST_ROWS:
+            raise InputError(
+                f"{n} rows make a kernel matrix of {8e-9 * n**2:.0f} GB; at most {MOST_ROWS} rows are taken. Pass "
+                'low_rank=500 for an approximation of that rank, kernel="linear", or a subset.'
+            )
+        if self.noncrossing and self.several:
+            check_order(len(self.taus), int((self.weights > 0).sum()))
+
+    # -- fitting
+
+    def prepared(self, kernel: Kernel) -> Prepared:
+        """Return the rows of weight above 0 on the scale of the fit, with the kernel matrix."""
+        design = self.design
+        return Prepared.of(design.X, design.y, design.weights, kernel, self.standardize, self.low_rank)
+
+    @cached_property
+    def chosen(self) -> KernelCV | None:
+        """The cross-validation of several C or gamma; None if there is one of each."""
+        if len(self.costs) * len(self.kernels) == 1:
+            return None
+        return self.cross_validate(self.costs, self.kernels, **{name: self.options[name] for name in _CV})
+
+    @cached_property
+    def ready(self) -> Prepared:
+        """The rows on the scale of the fit, under the chosen kernel."""
+        if self.chosen is not None and len(self.kernels) > 1:
+            return self.prepared(replace(self.kernels[0], gamma=self.chosen.gamma))  # type: ignore[call-arg]
+        return self.prepared(self.kernels[0])
+
+    @property
+    def C(self) -> float:
+        """The cost, the chosen one if there were several."""
+        return self.costs[0] if self.chosen is None else self.chosen.C
+
+    def fit(self) -> Any:
+        """Return the fit: `KQRResults`, or a `KQRProcess` for a list of taus."""
+        if not self.several:
+            return self.at(self.levels[0], self.C)
+        order = np.argsort(self.levels)
+        levels = [self.levels[i] for i in order]
+        found = self._together(levels) if self.noncrossing else self._one_by_one(levels)
+        fits: list[Any] = [None] * len(order)
+        for position, one in zip(order, found, strict=True):
+            fits[position] = self._results(one)
+        return KQRProcess(self.taus, fits)
+
+    def at(self, tau: float, C: float) -> KQRResults:
+        """Return the fit at one tau and C, under the kernel of this model."""
+        return self._results(self._solve(tau, C, None))
+
+    def _solve(self, tau: float, C: float, start: KernelQuantile | None) -> KernelQuantile:
+        ready = self.ready
+        return solve_kernel_quantile(ready.form, ready.y, tau, C, ready.weights, start)
+
+    def _one_by_one(self, levels: list[float]) -> list[KernelQuantile]:
+        return [self._solve(tau, self.C, None) for tau in levels]
+
+    def _together(self, levels: list[float]) -> list[KernelQuantile]:
+        return solve_noncrossing(self.ready.form, self.ready.y, levels, self.C, self.ready.weights)
+
+    def _results(self, found: KernelQuantile) -> KQRResults:
+        if not found.optimal:
+            warn(f"tau = {found.tau:g}, C = {found.C:g}: {found.shortfall}", ConvergenceWarning)
+        machine = self.ready.machine(found.a, found.b)
+        return KQRResults(self._facts(found), machine, found.a, found.side, self, self.design.encoder)
+
+    def _facts(self, found: KernelQuantile) -> Facts:
+        ready, low = self.ready, self.ready.low_rank
+        y, w = ready.y, ready.weights
+        null = float(w @ check_losses(y - weighted_quantile(y, found.tau, w), found.tau)) * ready.spread
+        own = {
+            "C": found.C,
+            "kernel": str(ready.kernel),
+            "kernel_name": ready.kernel.name,
+            "gamma": ready.kernel.parameters.get("gamma"),
+            "rule": self.options["gamma"] if isinstance(self.options["gamma"], str) else None,
+            "standardized": self.standardize,
+            "noncrossing": self.noncrossing and self.several,
+            "rank": None if low is None else len(low.pivots),
+            "rank_error": None if low is None else low.error,
+            "objective": found.objective,
+            "penalty": found.penalty,
+            "loss": found.loss * ready.spread,
+            "null_loss": null,
+            "duality_gap": found.duality_gap,
+            "iterations": found.iterations,
+            "optimal": found.optimal,
+            "shortfall": found.shortfall,
+            "unit": ready.spread,
+            "folds": None if self.chosen is None else self.chosen.kind,
+        }
+        return Facts.of(self.design, function="kqr", call=self.call, own=own, tau=found.tau)
+
+    # -- what results may ask of their model
+
+    def cross_validate(
+        self,
+        costs: Sequence[float],
+        kernels: Sequence[Kernel],
+        *,
+        folds: Any = "kfold",
+        k: int = 10,
+        rng: Any = 0,
+        n_jobs: int = 1,
+        progress: bool = True,
+        taus: Sequence[float] | None = None,
+    ) -> KernelCV:
+        """Return the mean held-out check loss, over the taus, of each C and kernel."""
+        return choose(
+            self.prepared, list(kernels), sorted(costs), self.levels if taus is None else list(taus),
+            self.design.rows, folds, k, rng, n_jobs, progress,
+        )  # fmt: skip
+
+    def cv(self, C: Any, gamma: Any, tau: float, **how: Any) -> KernelCV:
+        """Return the cross-validation of C and gamma at one tau; without gamma, that of the fit."""
+        costs = DEFAULT_C if C is None else _several(C, "C")
+        kernel = self.ready.kernel
+        if gamma is None:
+            return self.cross_validate(costs, [kernel], taus=[tau], **how)
+        gammas = list(gamma) if isinstance(gamma, (list, tuple, np.ndarray)) else [gamma]
+        return self.cross_validate(costs, [read_kernel(kernel.name, one) for one in gammas], taus=[tau], **how)
+
+    def path(self, C: Any, tau: float) -> KQRPath:
+        """Return the fits at one tau along C, each started from the one before."""
+        costs = sorted(DEFAULT_C if C is None else _several(C, "C"))
+        found: list[KernelQuantile] = []
+        for cost in costs:
+            found.append(self._solve(tau, cost, found[-1] if found else None))
+        return KQRPath(path_table(found, self.ready), [self._results(one) for one in found])
+
+    def saved_options(self) -> dict[str, Any]:
+        """Return the options that a file holds to make this model again; kernel and C stand elsewhere."""
+        how = {name: DEFAULTS[name] for name in _CV}
+        return {"standardize": self.standardize, "low_rank": self.options["low_rank"], **how}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the model without what can be computed again."""
+        return {name: value for name, value in self.__dict__.items() if name != "ready"}
+
+
+_CV = ("folds", "k", "rng", "n_jobs", "progress")
+
+
+def _several(C: Any, name: str) -> list[float]:
+    given = list(C) if isinstance(C, (list, tuple, np.ndarray)) or hasattr(C, "to_numpy") else [C]
+    if not given:
+        raise InputError(f"`{name}` is an empty list; give at least one number above 0.")
+    return [check_positive(one, name, advice=" It weighs the losses against the penalty.") for one in given]
+
+
+def _low_rank(low_rank: Any) -> tuple[float, int] | None:
+    """Return tolerance and largest rank."""
+    if low_rank is None:
+        return None
+    if isinstance(low_rank, float) and 0.0 < low_rank < 1.0:
+        return low_rank, MOST_ROWS
+    advice = " A number below 1 is the part of the kernel matrix that may be lost."
+    return 1e-12, check_count(low_rank, "low_rank", 1, advice)
+
+
+def restore_kqr(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> KQRResults:
+    """Return the results that a file of `KQRResults.save` holds; with a model if the rows were saved."""
+    facts = Facts.from_state(meta["facts"])
+    parts = parts_of(arrays, "fit", "encoder", "model")
+    encoder = Encoder.from_state(meta["encoder"], parts["encoder"])
+    fit = parts["fit"]
+    model = None
+    if "model" in meta:
+        model = KQR.__new__(KQR)
+        options = {name: value for name, value in meta["options"].items() if name != "kernel"}
+        machine = Machine.from_state(meta["machine"], fit)
+        own = {"kernel": machine.kernel, "gamma": "sigest", "kpar": None}
+        design = restore_design(meta["model"], parts["model"], facts, encoder)
+        model._set(design, facts.tau, {**options, **own, "C": facts.own["C"], "noncrossing": False})
+        model.call = facts.call
+    return KQRResults(facts, Machine.from_state(meta["machine"], fit), fit["a"], fit["side"], model, encoder)

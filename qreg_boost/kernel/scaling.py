@@ -1,0 +1,42 @@
+"""Columns to mean 0 and standard deviation 1, and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """Centres and spreads of columns, (p,) each."""
+
+    centre: np.ndarray
+    spread: np.ndarray
+
+    @classmethod
+    def of(cls, X: np.ndarray, weights: np.ndarray | None = None) -> Scaling:
+        """Return means and standard deviations (n - 1 below, as in R) of columns; a constant column has spread 1.
+
+        Whole weights count as repeated rows; of others, n is the number of rows.
+
+        >>> Scaling.of(np.array([[1.0, 5.0], [3.0, 5.0]])).spread.round(4).tolist()
+        [1.4142, 1.0]
+        """
+        w = np.ones(len(X)) if weights is None else weights
+        total = w.sum()
+        n = total if np.array_equal(w, np.round(w)) else float((w > 0).sum())
+        centre = w @ X / total
+        variance = (w @ (X - centre) ** 2 / total) * n / max(n - 1.0, 1.0)
+        spread = np.sqrt(variance)
+        flat = spread <= 1e-14 * np.abs(X).max(axis=0, initial=0.0)
+        return cls(centre, np.where(flat, 1.0, spread))
+
+    @classmethod
+    def none(cls, p: int) -> Scaling:
+        """Return the scaling of p columns that changes nothing."""
+        return cls(np.zeros(p), np.ones(p))
+
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        """Return columns less their centre, over their spread."""
+        return (X - self.centre) / self.spread
