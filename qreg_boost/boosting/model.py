@@ -93,7 +93,8 @@ class QBR(BoostModel):
         return ROUNDING * step_unit("auto", y, _uneven(weights))
 
     def _own_facts(self) -> dict[str, Any]:
-        return {"init": str(self._one.init), "step_scale": self._one.step_scale or "none"}
+        scale = "leaf" if self._task.learner.in_units_of_fit else self._one.step_scale or "none"
+        return {"init": str(self._one.init), "step_scale": scale}
 
     def _null_loss(self) -> float:
         loss, task = self._loss(), self._task

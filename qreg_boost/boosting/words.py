@@ -31,13 +31,13 @@ class QBRWords(Words):
         facts = fit.facts
         if facts.step == "line":
             return "exact line search"
-        unit = {"auto": "unit-free", "range": "half-range", "none": "raw"}[facts.own["step_scale"]]
+        unit = {"auto": "unit-free", "range": "half-range", "none": "raw", "leaf": "share of each leaf"}
         rule = "" if facts.step == "fixed" else f" {facts.step}"
-        return f"{facts.nu:g}{rule}, {unit}"
+        return f"{facts.nu:g}{rule}, {unit[facts.own['step_scale']]}"
 
     def step_length(self, fit: QBRResults) -> str:
         """Return the length of the first step, unless steps are raw or searched for."""
-        raw = fit.facts.gamma is None or fit.facts.own["step_scale"] == "none"
+        raw = fit.facts.gamma is None or fit.facts.own["step_scale"] in ("none", "leaf")
         return "" if raw else f" (first step {number(fit.facts.gamma or 0.0)} in units of y)"
 
     def start(self, fit: QBRResults) -> str:

@@ -126,8 +126,9 @@ def replay(stumps: GBMStumps, y: np.ndarray, X: np.ndarray, tau: float, nu: floa
         if stumps.column[m] >= 0 and 0 < side.sum() < len(y):
             rows = int(side.sum())
             own = float((u - u.mean())[side].sum()) ** 2 * len(y) / (rows * (len(y) - rows))
-            split = max(split, (best, own), key=lambda pair: 1.0 - pair[1] / pair[0] if pair[0] > 0.0 else 0.0)
+            split = max((best, own), split, key=lambda pair: 1.0 - pair[1] / pair[0] if pair[0] > 0.0 else 0.0)
             for inside, value in ((side, stumps.left[m]), (~side, stumps.right[m])):
-                leaf = max(leaf, (nu * upper_quantile((y - f)[inside], tau), value), key=lambda p: abs(p[0] - p[1]))
+                own_leaf = (nu * upper_quantile((y - f)[inside], tau), value)
+                leaf = max(own_leaf, leaf, key=lambda pair: abs(pair[0] - pair[1]))
         f += stumps.added(m, X)
     return Replay(tied, *split, *leaf, float(np.abs(f - stumps.fit).max()))

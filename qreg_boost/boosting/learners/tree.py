@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ DEEPEST = 30
 """Trees are no deeper."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Stump:
     """One split in two, the best by least squares: the base learner of the paper's Tables 7 to 9.
 
@@ -68,6 +68,10 @@ class Stump:
     def __post_init__(self) -> None:
         _check(self)
 
+    def __repr__(self) -> str:
+        """Return the call that makes it."""
+        return _as_call(self)
+
     @property
     def name(self) -> str:
         """The name that the option `learner` takes."""
@@ -83,7 +87,7 @@ class Stump:
         return _prepared(self, data, 1, None)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tree:
     """A regression tree: splits inside splits, so that terms act together.
 
@@ -120,6 +124,10 @@ class Tree:
         if self.depth is not None and check_count(self.depth, "depth", 1) > DEEPEST:
             raise InputError(f"`depth` must be at most {DEEPEST}; got {self.depth}. Limit `leaves` instead.")
 
+    def __repr__(self) -> str:
+        """Return the call that makes it."""
+        return _as_call(self)
+
     @property
     def name(self) -> str:
         """The name that the option `learner` takes."""
@@ -133,6 +141,13 @@ class Tree:
     def prepare(self, data: Predictors) -> PreparedTrees:
         """Return trees ready for these rows."""
         return _prepared(self, data, DEEPEST if self.depth is None else self.depth, self.leaves)
+
+
+def _as_call(learner: Stump | Tree) -> str:
+    """Return a description as it is written, options at their defaults left out."""
+    given = {field.name: getattr(learner, field.name) for field in fields(learner)}
+    named = (f"{field.name}={given[field.name]!r}" for field in fields(learner) if given[field.name] != field.default)
+    return f"{type(learner).__name__}({', '.join(named)})"
 
 
 def _check(learner: Stump | Tree) -> None:

@@ -325,3 +325,14 @@ def test_descriptions_compare_and_pickle() -> None:
 def test_messages(make, message: str) -> None:
     with pytest.raises(InputError, match=message):
         make()
+
+
+def test_descriptions_name_what_is_not_the_default() -> None:
+    assert repr(Stump()) == "Stump()" and repr(Tree(leaves=4, ties="upper")) == "Tree(leaves=4, ties='upper')"
+
+
+def test_summaries_say_what_a_step_is_a_share_of() -> None:
+    data = frame(60)
+    for leaf, words in (("mean", "unit-free"), ("quantile", "share of each leaf")):
+        fit = qb.qbr("y ~ x1 + x2", data, 0.5, learner=Stump(leaf=leaf), mstop=5, progress=False)
+        assert words in str(fit.summary()) and words in str(fit)
