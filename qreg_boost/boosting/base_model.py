@@ -10,10 +10,10 @@ from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 
 from qreg_boost.base.checks import LARGEST, InputError, listed, nearest
 from qreg_boost.base.design import Design
+from qreg_boost.base.saved_design import design_state
 from qreg_boost.boosting.facts import BoostFacts
 from qreg_boost.boosting.learners import Predictors
 from qreg_boost.boosting.learners.base import PreparedLearner
@@ -313,21 +313,14 @@ class BoostModel(ABC):
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the options and the rows, as values that JSON holds and arrays: with them a fit can be made again."""
-        design = self.design
         options = {**self._options, "learner": stored(self._options.get("learner", self.settings_kind.learner))}
         for name, value in options.items():
             if not _saveable(value):
                 raise InputError(
                     f"A fit with {name}={value!r} cannot be saved with its rows; save it without data=True."
                 )
-        arrays = {"y": design.y, "X": design.X, "rows": design.rows, "index": _plain_index(design.index)}
-        arrays |= {name: getattr(design, name) for name in ("weights", "offset") if getattr(design, name) is not None}
-        meta = {
-            "options": options,
-            "call": self.call,
-            "index_name": None if design.index.name is None else str(design.index.name),
-        }
-        return meta, arrays
+        meta, arrays = design_state(self.design)
+        return {"options": options, "call": self.call, **meta}, arrays
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the model without what can be computed again."""
@@ -340,12 +333,6 @@ def _saveable(value: Any) -> bool:
     if isinstance(value, dict):
         return all(map(_saveable, value.values()))
     return isinstance(value, (str, int, float, bool, type(None)))
-
-
-def _plain_index(index: pd.Index) -> np.ndarray:
-    """Return row labels as an array that a file can hold: numbers and dates as they are, all else as text."""
-    values = index.to_numpy()
-    return values if values.dtype.kind in "biufmM" else np.array([str(label) for label in index], dtype=str)
 
 
 def _start_alone(task: Task, status: str) -> BoostPath:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from qreg_boost.base.checks import FileFormatError
-from qreg_boost.base.design import Design, Encoder, Term
+from qreg_boost.base.design import Encoder
+from qreg_boost.base.saved_design import parts_of, restore_design
 from qreg_boost.boosting.base_model import BoostModel
 from qreg_boost.boosting.basis_path import BasisPath
 from qreg_boost.boosting.classifier_model import QBC, AdaBoost, LogitBoost
@@ -40,10 +40,7 @@ PATHS: dict[str, type[BoostPath]] = {path.kind: path for path in (LinearPath, Ba
 
 def restore_boost(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> BoostResults:
     """Return the results that `BoostResults.state` wrote; with a model if the rows were saved."""
-    parts: dict[str, dict[str, np.ndarray]] = {"path": {}, "encoder": {}, "model": {}}
-    for name, array in arrays.items():
-        part, _, own = name.partition(".")
-        parts[part][own] = array
+    parts = parts_of(arrays, "path", "encoder", "model")
     facts = BoostFacts.from_state(meta["facts"])
     if facts.family not in FAMILIES or meta["path"]["kind"] not in PATHS:
         raise FileFormatError(
@@ -55,27 +52,7 @@ def restore_boost(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> 
     path = PATHS[meta["path"]["kind"]].from_state(meta["path"], parts["path"])
     model = None
     if "model" in meta:
-        design = _restore_design(meta["model"], parts["model"], facts, encoder)
+        design = restore_design(meta["model"], parts["model"], facts, encoder)
         options = {**meta["model"]["options"], "learner": restored(meta["model"]["options"]["learner"])}
         model = model_kind.from_design(design, meta["model"]["call"], **options)
     return results_kind(facts, path, int(meta["mstop"]), model, None, {"encoder": encoder, **meta["known"]})
-
-
-def _restore_design(
-    meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], facts: BoostFacts, encoder: Encoder
-) -> Design:
-    return Design(
-        y=arrays["y"],
-        X=arrays["X"],
-        column_names=facts.columns,
-        terms=tuple(Term(name, columns) for name, columns in facts.terms),
-        intercept=facts.intercept,
-        weights=arrays.get("weights"),
-        offset=arrays.get("offset"),
-        index=pd.Index(arrays["index"], name=meta["index_name"]),
-        rows=arrays["rows"],
-        n_dropped=facts.n_dropped,
-        response=facts.response,
-        formula=facts.formula,
-        encoder=encoder,
-    )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from qreg_boost.base.facts import RowFacts
 
-@dataclass(frozen=True)
-class QRegFacts:
+
+@dataclass(frozen=True, kw_only=True)
+class QRegFacts(RowFacts):
     """What is known of a fit besides its coefficients; plain values that a saved file can hold.
 
     Attributes
@@ -15,16 +18,9 @@ class QRegFacts:
     tau : float
     method : str
         Name of the solver.
-    call, formula, response : str
-    nobs, n_dropped, n_zero_weight : int
-        Rows fitted (weight above 0), rows dropped because something was missing, rows of weight 0.
-    total_weight : float
-    weighted, has_offset, intercept : bool
-        `intercept`: whether the model added a column of ones before the design's.
+    has_offset : bool
     columns : tuple of str
         Names of the coefficients, the intercept's first if there is one.
-    terms : tuple of (str, tuple of int)
-        Name of each term, and its columns in the design without the intercept.
     dropped : tuple of int
         Positions among `columns` of those that depend on columns to their left.
     objective : float
@@ -37,24 +33,11 @@ class QRegFacts:
         How the solver ended.
     optimal, unique : bool
         Whether the optimum was certified; whether no other coefficients reach it.
-    when : str
-        Date and time of the fit.
     """
 
     tau: float
     method: str
-    call: str
-    formula: str | None
-    response: str
-    nobs: int
-    n_dropped: int
-    n_zero_weight: int
-    total_weight: float
-    weighted: bool
     has_offset: bool
-    intercept: bool
-    columns: tuple[str, ...]
-    terms: tuple[tuple[str, tuple[int, ...]], ...]
     dropped: tuple[int, ...]
     objective: float
     loss: float
@@ -63,7 +46,11 @@ class QRegFacts:
     status: str
     optimal: bool
     unique: bool
-    when: str
+
+    @property
+    def design_columns(self) -> tuple[str, ...]:
+        """Names of the design's columns, without one for the intercept."""
+        return self.columns[1:] if self.intercept else self.columns
 
     @property
     def rank(self) -> int:
@@ -75,13 +62,7 @@ class QRegFacts:
         """Names of the columns that were dropped."""
         return tuple(self.columns[j] for j in self.dropped)
 
-    def state(self) -> dict[str, Any]:
-        """Return the facts as values that JSON holds."""
-        return asdict(self)
-
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> QRegFacts:
+    def from_state(cls, state: Mapping[str, Any]) -> QRegFacts:
         """Return the facts that `state` wrote."""
-        terms = tuple((str(name), tuple(int(c) for c in columns)) for name, columns in state["terms"])
-        kept = {"columns": tuple(state["columns"]), "dropped": tuple(int(j) for j in state["dropped"]), "terms": terms}
-        return cls(**{**state, **kept})
+        return super().from_state({**state, "dropped": tuple(int(j) for j in state["dropped"])})

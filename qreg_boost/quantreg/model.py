@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -13,8 +12,10 @@ import pandas as pd
 
 from qreg_boost.base.checks import InputError, check_choice, check_tau, listed
 from qreg_boost.base.design import Design
+from qreg_boost.base.facts import facts_of_rows
 from qreg_boost.base.frames import align, as_frame, find_column
 from qreg_boost.base.rank import independent_columns
+from qreg_boost.base.saved_design import design_state, plain_index
 from qreg_boost.quantreg.facts import QRegFacts
 from qreg_boost.quantreg.inference import KINDS, Estimate, Problem, check_kind
 from qreg_boost.quantreg.process_results import QRegPath
@@ -209,7 +210,6 @@ class QReg:
 
     def _facts(self, solution: Solution, tau: float) -> QRegFacts:
         design, weights = self.design, self.design.weights
-        positive = len(design.y) if weights is None else int((weights > 0).sum())
         loss = solution.objective
         if weights is not None:
             used = weights > 0
@@ -218,17 +218,7 @@ class QReg:
             tau=tau,
             method=self.method,
             call=self.call,
-            formula=design.formula,
-            response=design.response,
-            nobs=positive,
-            n_dropped=design.n_dropped,
-            n_zero_weight=len(design.y) - positive,
-            total_weight=float(positive if weights is None else weights.sum()),
-            weighted=weights is not None,
             has_offset=design.offset is not None,
-            intercept=design.intercept,
-            columns=tuple(self.exog_names),
-            terms=tuple((term.name, tuple(term.columns)) for term in design.terms),
             dropped=tuple(int(j) for j in solution.dropped),
             objective=float(solution.objective),
             loss=float(loss),
@@ -237,7 +227,7 @@ class QReg:
             status=solution.status.value,
             optimal=solution.status.optimal,
             unique=bool(solution.unique),
-            when=datetime.now().strftime("%Y-%m-%d %H:%M"),
+            **{**facts_of_rows(design), "columns": tuple(self.exog_names)},
         )
 
     # -- what results may ask of their model
@@ -306,15 +296,12 @@ class QReg:
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the rows, as values that JSON holds and arrays: with them a fit can be asked anything again."""
-        design = self.design
-        if is_sparse(design.X):
+        if is_sparse(self.design.X):
             raise InputError("A fit to a sparse matrix cannot be saved with its rows; leave out data=True.")
-        arrays = {"y": design.y, "X": design.X, "rows": design.rows, "index": _plain_index(design.index)}
-        optional = {"weights": design.weights, "offset": design.offset}
+        meta, arrays = design_state(self.design)
         if self.groups is not None:
-            optional["groups"] = _plain_index(pd.Index(self.groups))
-        arrays |= {name: values for name, values in optional.items() if values is not None}
-        return {"index_name": None if design.index.name is None else str(design.index.name)}, arrays
+            arrays["groups"] = plain_index(pd.Index(self.groups))
+        return meta, arrays
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the model without what can be computed again, and without the caller's frame."""
@@ -337,9 +324,3 @@ def _call(head: str, tau: Any, se: str, method: str) -> str:
     options = (("se", se, "nid"), ("method", method, "exact"))
     given += [f"{name}={value!r}" for name, value, default in options if value != default]
     return head + ", ".join(given) + ")"
-
-
-def _plain_index(index: pd.Index) -> np.ndarray:
-    """Return labels as an array that a file can hold: numbers and dates as they are, all else as text."""
-    values = index.to_numpy()
-    return values if values.dtype.kind in "biufmM" else np.array([str(label) for label in index], dtype=str)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from qreg_boost.base.design import Design, Encoder, Term
+from qreg_boost.base.design import Encoder
+from qreg_boost.base.saved_design import parts_of, restore_design
 from qreg_boost.quantreg.facts import QRegFacts
 from qreg_boost.quantreg.inference import Estimate
 from qreg_boost.quantreg.model import QReg
@@ -19,10 +19,7 @@ from qreg_boost.quantreg.solution import Solution, Status
 
 def restore_qreg(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> QRegResults:
     """Return the results that `QRegResults.state` wrote; with a model if the rows were saved."""
-    parts: dict[str, dict[str, np.ndarray]] = {"fit": {}, "encoder": {}, "model": {}}
-    for name, array in arrays.items():
-        part, _, own = name.partition(".")
-        parts[part][own] = array
+    parts = parts_of(arrays, "fit", "encoder", "model")
     facts, fit = QRegFacts.from_state(meta["facts"]), parts["fit"]
     encoder = Encoder.from_state(meta["encoder"], parts["encoder"])
     estimates = {
@@ -45,10 +42,7 @@ def restore_process(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -
     """Return the process that `QRegPath.state` wrote; without a model."""
     from qreg_boost.quantreg.process import Process
 
-    parts: dict[str, dict[str, np.ndarray]] = {"process": {}, "encoder": {}}
-    for name, array in arrays.items():
-        part, _, own = name.partition(".")
-        parts[part][own] = array
+    parts = parts_of(arrays, "process", "encoder")
     encoder = Encoder.from_state(meta["encoder"], parts["encoder"])
     return QRegPath(Process(**parts["process"]), QRegFacts.from_state(meta["facts"]), None, encoder)
 
@@ -56,21 +50,7 @@ def restore_process(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -
 def _restore_model(
     meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], facts: QRegFacts, encoder: Encoder
 ) -> QReg:
-    design = Design(
-        y=arrays["y"],
-        X=arrays["X"],
-        column_names=facts.columns[1:] if facts.intercept else facts.columns,
-        terms=tuple(Term(name, columns) for name, columns in facts.terms),
-        intercept=facts.intercept,
-        weights=arrays.get("weights"),
-        offset=arrays.get("offset"),
-        index=pd.Index(arrays["index"], name=meta["model"]["index_name"]),
-        rows=arrays["rows"],
-        n_dropped=facts.n_dropped,
-        response=facts.response,
-        formula=facts.formula,
-        encoder=encoder,
-    )
+    design = restore_design(meta["model"], arrays, facts, encoder)
     model = QReg.from_design(design, facts.tau, meta["se"], facts.method)
     model.call = facts.call
     model.groups = arrays.get("groups")
