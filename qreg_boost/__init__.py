@@ -8,6 +8,7 @@ from qreg_boost.api_classes import adaboost, l2boost, logitboost, qbc
 from qreg_boost.api_compose import jous, multiclass, quanting
 from qreg_boost.api_files import load
 from qreg_boost.api_kernels import kqr
+from qreg_boost.api_reject import reject_classifier
 from qreg_boost.api_rivals import binary_qreg, median_classifier
 from qreg_boost.base.process import QuantileProcess
 from qreg_boost.boosting.classifier_model import QBC, AdaBoost, LogitBoost
@@ -21,10 +22,12 @@ from qreg_boost.classify.binary_model import BinaryQReg
 from qreg_boost.classify.binary_results import BinaryQRegResults
 from qreg_boost.classify.median_model import MedianClassifier
 from qreg_boost.classify.median_results import MedianResults
+from qreg_boost.compose.chow import Chow, ChowResults
 from qreg_boost.compose.jous_model import Jous
 from qreg_boost.compose.jous_results import JousResults
 from qreg_boost.compose.multiclass_model import MultiClass
 from qreg_boost.compose.multiclass_results import MultiClassResults
+from qreg_boost.compose.qbc_pair import QBCPair, QBCPairResults
 from qreg_boost.compose.quanting_model import Quanting
 from qreg_boost.compose.quanting_results import QuantingResults
 from qreg_boost.haar import haar_features, haar_layout, integral_image
@@ -33,6 +36,9 @@ from qreg_boost.kernel.kqr_process_results import KQRProcess
 from qreg_boost.kernel.kqr_results import KQRResults
 from qreg_boost.quantreg.model import QReg
 from qreg_boost.quantreg.results import QRegResults
+from qreg_boost.reject.choosing import RejectCV
+from qreg_boost.reject.model import RejectClassifier
+from qreg_boost.reject.results import RejectResults
 
 __version__ = "0.1.0"
 
@@ -45,6 +51,8 @@ __all__ = [
     "BinaryQReg",
     "BinaryQRegResults",
     "CVResult",
+    "Chow",
+    "ChowResults",
     "ClassBoostResults",
     "Jous",
     "JousResults",
@@ -56,6 +64,8 @@ __all__ = [
     "MedianResults",
     "MultiClass",
     "MultiClassResults",
+    "QBCPair",
+    "QBCPairResults",
     "QBCProcess",
     "QBCResults",
     "QBRResults",
@@ -64,6 +74,9 @@ __all__ = [
     "QuantileProcess",
     "Quanting",
     "QuantingResults",
+    "RejectCV",
+    "RejectClassifier",
+    "RejectResults",
     "__version__",
     "adaboost",
     "anova",
@@ -85,4 +98,5 @@ __all__ = [
     "qreg",
     "qreg_process",
     "quanting",
+    "reject_classifier",
 ]

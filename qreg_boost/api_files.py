@@ -10,6 +10,7 @@ import numpy as np
 
 from qreg_boost.api_compose import RESTORERS as COMPOSED
 from qreg_boost.api_kernels import KERNEL_MACHINES, KERNEL_PROCESSES
+from qreg_boost.api_reject import RESTORERS as REJECTING
 from qreg_boost.api_rivals import RESTORERS as RIVALS
 from qreg_boost.base.checks import FileFormatError
 from qreg_boost.base.process import QuantileProcess
@@ -23,6 +24,7 @@ from qreg_boost.quantreg.several import QRegProcess
 _RESTORERS: dict[str, Callable[..., Any]] = {
     **COMPOSED,
     **KERNEL_MACHINES,
+    **REJECTING,
     **RIVALS,
     **{results.__name__: restore_boost for _, results in FAMILIES.values()},
     "L1Fit": restore_l1_fit,

@@ -29,14 +29,16 @@ MAY_IMPORT = {
     "api": {"base", *WINGS},
     "api_classes": {"base", *WINGS},
     "api_compose": {"base", "compose", *WINGS},
-    "api_files": {"api_compose", "api_kernels", "api_rivals", "base", *WINGS},
+    "api_files": {"api_compose", "api_kernels", "api_reject", "api_rivals", "base", *WINGS},
     "api_kernels": {"base", *WINGS},
+    "api_reject": {"base", "compose", *WINGS},
     "api_rivals": {"base", *WINGS},
     "sklearn": {"api", "base", "compose", *WINGS},
     "cli": {"api", "api_files", "base", "datasets"},
     "__main__": {"cli"},
     "__init__": {
-        *("api", "api_classes", "api_compose", "api_files", "api_kernels", "api_rivals"),
+        *("api", "api_classes", "api_compose", "api_files", "api_kernels", "api_reject"),
+        "api_rivals",
         *("base", "compose", "datasets", "haar", *WINGS),
     },
 }
@@ -71,7 +73,7 @@ NUMERIC = (
         f"kernel.{name}"
         for name in ("kernels", "box_qp", "program", "quadratic", "sifting", "incomplete_cholesky", "noncrossing")
     ),
-    *("reject.losses", "reject.dca"),
+    *("reject.losses", "reject.dca", "reject.task", "reject.flat", "reject.tally", "reject.machine"),
 )
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "tools"}
 MOST_LINES = 400

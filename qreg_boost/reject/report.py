@@ -28,7 +28,7 @@ MOST_SHOWN = 30
 
 def summarise(fit: RejectResults) -> Summary:
     """Return the summary of a kernel machine with a reject band."""
-    tables = [*_coefficients(fit), counts(fit)]
+    tables = [*_coefficients(fit), counts(fit), _support(fit)]
     return Summary(f"{fit.title} Results", tuple(_left(fit)), tuple(_right(fit)), tuple(tables), tuple(_notes(fit)))
 
 
@@ -54,11 +54,8 @@ def _right(fit: RejectResults) -> Iterator[Fact]:
     yield from prices(fit)
     yield from rows_used(fit.facts)
     yield from figures(fit)
-    side = fit.support["side"]
-    labels = [f"{int((side == label).sum())} {label}" for label in fit.classes]
-    both = int((side == "both").sum())
-    yield Fact("Support vectors", str(len(side)), len(side), "Support vectors")
-    yield Fact("at the boundary of", ", ".join([*labels, *([f"{both} both"] if both else [])]))
+    n = len(fit.support)
+    yield Fact("Support vectors", str(n), n, "Support vectors")
 
 
 def prices(fit: WithholdingResults) -> Iterator[Fact]:
@@ -86,6 +83,20 @@ def counts(fit: WithholdingResults) -> Table:
     table = fit.confusion()
     rows = tuple(Row(str(label), tuple(number(v) for v in table.loc[label])) for label in table.index)
     return Table(tuple(str(label) for label in table.columns), (rows,), corner="actual \\ predicted")
+
+
+def _support(fit: RejectResults) -> Table:
+    """Return support vectors by actual class and by the class at whose boundary of the band they are."""
+    support = fit.support
+    heads = [*fit.classes, *(["both"] if (support["side"] == "both").any() else [])]
+    rows = tuple(
+        Row(
+            str(label),
+            tuple(str(int(((support["label"] == label) & (support["side"] == side)).sum())) for side in heads),
+        )
+        for label in fit.classes
+    )
+    return Table(tuple(str(side) for side in heads), (rows,), corner="support \\ boundary of")
 
 
 def _coefficients(fit: RejectResults) -> Iterator[Table]:
