@@ -1,0 +1,59 @@
+"""Figures of classifiers that may withhold: what they show."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from qreg_boost.api_reject import reject_classifier
+from qreg_boost.base.checks import NotDefinedError
+from tests.unit.reject.cases import overlapping
+
+plt = pytest.importorskip("matplotlib.pyplot")
+DATA = overlapping(80, 2)
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    plt.close("all")
+
+
+def texts(ax) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+def test_coverage() -> None:
+    fit = reject_classifier("y ~ a + b", DATA)
+    found = fit.risk_coverage()
+    ax = found.plot()
+    assert f"{found.aurc:.4f}" in ax.get_title(loc="left")
+    curves = [line for line in ax.lines if len(line.get_xdata()) == len(found.table)]
+    assert len(curves) == 2
+    np.testing.assert_allclose(curves[1].get_ydata(), found.table["risk"])
+    marked = [line for line in ax.lines if line.get_marker() == "o"]
+    assert {float(line.get_xdata()[0]) for line in marked} == {float(found.fitted["coverage"])}
+    assert {"risk", "error on the accepted", "fitted"} <= set(texts(ax))
+
+
+def test_against_d_and_against_C() -> None:
+    fit = reject_classifier("y ~ a + b", DATA)
+    ax = fit.risk_against_d([0.1, 0.3, 0.5], k=3, progress=False).plot()
+    assert ax.get_xlabel() == "price of withholding, d" and {"risk", "withheld"} <= set(texts(ax))
+    ax = reject_classifier("y ~ a + b", DATA, kernel="rbf").cv([0.5, 5], [0.1, 1.0], k=3, progress=False).plot()
+    assert ax.get_xscale() == "log" and {"gamma = 0.1", "gamma = 1"} <= set(texts(ax))
+    given = plt.subplots()[1]
+    assert fit.cv([0.5, 5.0], k=3, progress=False).plot(given) is given
+
+
+def test_band_in_two_columns() -> None:
+    fit = reject_classifier("y ~ a + b", DATA, kernel="rbf", d=0.3)
+    ax = fit.plot_band()
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("a", "b")
+    shown = [c for c in ax.collections if hasattr(c, "get_offsets") and len(c.get_offsets())]
+    assert sorted(len(c.get_offsets()) for c in shown)[-1] >= len(fit.support)
+    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert legend == ["no", "yes", "support vectors"]
+    with pytest.raises(NotDefinedError, match="two predictors"):
+        reject_classifier("y ~ a", DATA).plot_band()
+    assert reject_classifier("y ~ a + b", DATA, d=0.5).plot_band() is not None

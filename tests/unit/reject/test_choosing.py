@@ -1,0 +1,160 @@
+"""Out-of-fold risk: folds that keep classes or groups, the same numbers however they are got, what is made of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from qreg_boost.api_reject import reject_classifier
+from qreg_boost.base.checks import InputError
+from qreg_boost.reject.choosing import reject_folds
+from qreg_boost.reject.model import RejectClassifier
+from tests.unit.reject.cases import overlapping
+
+DATA = overlapping(90, 3)
+
+
+def fitted(**options):
+    return reject_classifier("y ~ a + b", DATA, **{"kernel": "rbf", "C": 2.0, **options})
+
+
+def test_out_of_fold_predictions_are_those_of_fits_without_the_fold() -> None:
+    fit = fitted()
+    cv = fit.cv(k=5, rng=1, progress=False)
+    X = DATA[["a", "b"]].to_numpy()
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    kernel = cv.found.kernels[0]
+    codes = cv.predictions(codes=True).to_numpy()
+    for j in range(5):
+        train, held = cv.folds.train[:, j] > 0, cv.folds.held[:, j]
+        part = RejectClassifier(DATA["y"][train], Z[train], kernel=kernel, C=2.0, standardize=False).fit()
+        assert part.predict(Z[held], codes=True).tolist() == codes[held].tolist()
+
+
+def test_table_by_hand_and_best() -> None:
+    cv = fitted().cv(C=[4, 0.5], gamma=[0.2, 1.0], d=[0.3, 0.1], k=5, progress=False)
+    table = cv.table
+    assert len(table) == 8 and sorted(table["d"].unique()) == [0.1, 0.3]
+    assert (table["C"].to_numpy()[:2] == [0.5, 4.0]).all()
+    for d, rows in table.groupby("d"):
+        best = cv.best.set_index("d").loc[d]
+        assert best["risk"] == rows["risk"].min()
+        codes, y = cv.predictions(d, codes=True).to_numpy(), np.where(DATA["y"] == "yes", 1, -1)
+        risk = np.mean(np.where(codes == 0, d, codes != y))
+        assert best["risk"] == pytest.approx(risk)
+    again = cv.refit(0.1)
+    assert again.d == 0.1 and again.facts.own["out_of_fold"]["risk"] == cv.best.set_index("d").loc[0.1, "risk"]
+    text = again.summary().as_text()
+    assert "(out of fold)" in text and "(training)" in text
+    known = fitted(C=float(cv.best["C"][0]), gamma=float(cv.best["gamma"][0]), d=0.1)
+    assert again.objective == pytest.approx(known.objective, rel=1e-9)
+    assert cv.predictions(0.3).isna().sum() == (cv.predictions(0.3, codes=True) == 0).sum()
+    with pytest.raises(InputError, match="say which"):
+        cv.refit()
+    with pytest.raises(InputError, match="none of the prices"):
+        cv.refit(0.25)
+
+
+@pytest.mark.parametrize("method", ["double_ramp", "double_hinge", "generalized_hinge"])
+def test_results_depend_neither_on_workers_nor_on_warm_starts(method: str) -> None:
+    fit = fitted(method=method, starts=1)
+    one = fit.cv(C=[0.5, 2, 8], k=4, progress=False)
+    two = fit.cv(C=[0.5, 2, 8], k=4, n_jobs=2, progress=False)
+    pd.testing.assert_frame_equal(one.table, two.table)
+    assert one.found.unsolved == 0 and one.found.kkt < 1e-6
+    alone = fit.cv(C=8, k=4, progress=False)
+    assert alone.table["risk"][0] == pytest.approx(one.table.set_index("C").loc[8, "risk"])
+
+
+def test_folds_keep_the_classes() -> None:
+    y = np.where(np.arange(50) < 10, 1.0, -1.0)
+    folds = reject_folds("kfold", 5, y, None, np.arange(50), _Rows(50), 0)
+    assert (folds.held.sum(axis=0) == 10).all() and (folds.held.sum(axis=1) == 1).all()
+    assert (folds.held[y > 0].sum(axis=0) == 2).all()
+
+
+class _Rows:
+    """Stands for a design of n rows, none dropped."""
+
+    def __init__(self, n: int) -> None:
+        self.y, self.rows, self.index = np.zeros(n), np.arange(n), pd.RangeIndex(n)
+
+
+def test_groups_are_never_on_both_sides() -> None:
+    groups = pd.Series(np.repeat(np.arange(18), 5), name="subject")
+    cv = fitted().cv(groups=groups, k=6, progress=False)
+    for j in range(6):
+        assert not set(groups[cv.folds.train[:, j] > 0]) & set(groups[cv.folds.held[:, j]])
+    assert (cv.folds.held.sum(axis=1) == 1).all()
+    with pytest.raises(InputError, match="number of groups"):
+        fitted().cv(groups=groups, k=19)
+    with pytest.raises(InputError, match="one value per row"):
+        fitted().cv(groups=[1, 2, 3])
+    with pytest.raises(InputError, match="folds that are given"):
+        fitted().cv(groups=groups, folds=groups.to_numpy())
+
+
+def test_rows_of_one_subject_that_agree_flatter_folds_by_rows() -> None:
+    """Repeats of a row on both sides of a fold: the risk by rows is far below that by whole groups."""
+    rng = np.random.default_rng(0)
+    few = overlapping(30, 8).assign(y=rng.permutation(np.repeat(["no", "yes"], 15)), subject=np.arange(30))
+    data = few.loc[np.repeat(few.index, 4)].reset_index(drop=True)
+    fit = reject_classifier("y ~ a + b", data, kernel="rbf", gamma=5.0, C=10.0)
+    by_rows = fit.cv(k=5, progress=False).table["risk"][0]
+    by_groups = fit.cv(k=5, groups=data["subject"], progress=False).table["risk"][0]
+    assert by_rows < 0.5 * by_groups
+
+
+def test_dropped_rows_and_weights() -> None:
+    holes = DATA.copy()
+    holes.loc[[3, 7], "a"] = np.nan
+    groups = np.arange(len(DATA)) // 3
+    fit = reject_classifier("y ~ a + b", holes, kernel="rbf")
+    cv = fit.cv(groups=groups, k=5, progress=False)
+    assert len(cv.predictions()) == len(DATA) - 2 and 3 not in cv.predictions().index
+    weighted = reject_classifier("y ~ a + b", DATA, weights=np.where(groups == 0, 0.0, 2.0), kernel="rbf")
+    cv = weighted.cv(k=5, progress=False)
+    assert cv.found.counts.sum() == 2.0 * (len(DATA) - 3)
+
+
+def test_risk_against_d() -> None:
+    curve = fitted(kernel="linear").risk_against_d(k=4, progress=False)
+    assert curve.best["d"].tolist() == pytest.approx(np.arange(0.05, 0.55, 0.05).tolist())
+    assert curve.best["rejection_rate"].iloc[-1] == 0.0
+    assert curve.best["rejection_rate"].iloc[0] > curve.best["rejection_rate"].iloc[6]
+    assert "out of fold" in repr(curve)
+
+
+def test_grids_are_checked() -> None:
+    with pytest.raises(InputError, match="has no gamma"):
+        fitted(kernel="linear").cv(gamma=[0.1])
+    with pytest.raises(InputError, match="`C` must be a number above 0"):
+        fitted().cv(C=[1.0, 0.0])
+    with pytest.raises(InputError, match="`d`, the price"):
+        fitted().cv(d=[0.7])
+    with pytest.raises(InputError, match="grid of `C` is empty"):
+        fitted().cv(C=[])
+    with pytest.raises(InputError, match="cannot vary where"):
+        fitted(cost={"fn": 3, "fp": 1, "reject": 0.3}).cv(d=[0.1])
+    with pytest.raises(InputError, match="one class only"):
+        fitted().cv(folds=(DATA["y"] == "yes").to_numpy())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name, response, kernel", [
+    ("sonar", "class", "linear"), ("ionosphere", "class", "rbf"), ("parkinsons", "status", "linear"),
+    ("spambase", "class", "rbf"),
+])  # fmt: skip
+@pytest.mark.parametrize("d", [0.05, 0.2, 0.4])
+def test_every_program_of_a_ten_fold_run_is_optimal(public_table, name: str, response: str, kernel: str, d: float):
+    data = public_table(name)
+    data = data.drop(columns=[c for c in ("name", "subject") if c in data])
+    response = next(c for c in data.columns if c.lower() in ("class", "status", "spam", "type"))
+    if len(data) > 500:
+        data = data.sample(500, random_state=0).reset_index(drop=True)
+    fit = reject_classifier(f"Q('{response}') ~ .", data, d=d, kernel=kernel, C=2.0)
+    cv = fit.cv(C=[0.5, 32.0], progress=False)
+    assert cv.found.unsolved == 0
+    assert cv.found.kkt < 1e-6
+    assert cv.found.programs > 20
