@@ -61,8 +61,8 @@ def kqr(
     kpar : mapping, optional
         Further parameters: ``degree``, ``scale``, ``offset``; ``sigma`` is gamma.
     standardize : bool
-        Whether predictors and response are brought to mean 0 and standard deviation 1 first. C and gamma are meant on
-        that scale; without it, on the data's.
+        Whether predictors and response are brought to mean 0 and standard deviation 1 first (predictors of the spline
+        kernel to [0, 1]). C and gamma are meant on that scale; without it, on the data's.
     noncrossing : bool
         Whether fits at several taus are held together so that they do not cross at the rows; at most 6000 unknowns,
         taus times rows.

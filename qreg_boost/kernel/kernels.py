@@ -210,6 +210,8 @@ class Tanh(Kernel):
 class Spline(Kernel):
     """k = prod_j [1 + xz + xz m - (x + z) m^2 / 2 + m^3 / 3], m = min(x, z): linear splines with infinitely many knots.
 
+    Positive semidefinite for values of at least 0.
+
     >>> Spline().matrix(np.array([[1.0]])).round(4).tolist()
     [[2.3333]]
     """

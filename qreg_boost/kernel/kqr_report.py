@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 100
 MOST_PRINTED = 24
+_STANDARDIZED = {"precomputed": "response", "spline": "response; x to [0, 1]"}
 
 
 def summarise(fit: KQRResults) -> Summary:
@@ -41,7 +42,9 @@ def _left(fit: KQRResults) -> Iterator[Fact]:
     if own["rank"] is not None:
         yield Fact("Rank", f"{own['rank']} (lost: {own['rank_error']:.2g})")
     yield Fact("Cost (C)", f"{fit.C:g}" + (" (cross-validated)" if own["folds"] else ""))
-    yield Fact("Standardized", "predictors, response" if own["standardized"] else "no")
+    yield Fact(
+        "Standardized", _STANDARDIZED.get(own["kernel_name"], "predictors, response") if own["standardized"] else "no"
+    )
     if facts.weighted:
         yield Fact("Weights", f"sum {number(facts.total_weight)}")
     yield Fact("Date", facts.when)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from qreg_boost.kernel.incomplete_cholesky import LowRankKernel, incomplete_cholesky
-from qreg_boost.kernel.kernels import Kernel, Linear, Precomputed, restore_kernel
+from qreg_boost.kernel.kernels import Kernel, Linear, Precomputed, Spline, restore_kernel
 from qreg_boost.kernel.quadratic import LowRank, Quadratic
 from qreg_boost.kernel.scaling import Scaling
 
@@ -120,7 +120,8 @@ class Prepared:
         Parameters
         ----------
         standardize : bool
-            Whether predictors and response are brought to mean 0 and standard deviation 1.
+            Whether predictors and response are brought to mean 0 and standard deviation 1; predictors of the spline
+            kernel to [0, 1].
         low_rank : (float, int), optional
             Tolerance and largest rank of an incomplete Cholesky factor that takes the place of the kernel matrix.
         """
@@ -128,9 +129,9 @@ class Prepared:
         wts = np.ones(len(columns)) if weights is None else weights[columns]
         X, y = X[columns], y[columns]
         given = isinstance(kernel, Precomputed)
-        scaling = Scaling.of(X, wts) if standardize and not given else Scaling.none(X.shape[1])
+        scaling = _scaling(X, wts, kernel) if standardize else Scaling.none(X.shape[1])
         own = Scaling.of(y[:, None], wts) if standardize else Scaling.none(1)
-        X = X if given or not standardize else scaling.apply(X)
+        X = scaling.apply(X) if standardize and not given else X
         kernel = kernel.settled(X)
         low = None if low_rank is None else incomplete_cholesky(kernel, X, *low_rank)
         within = X[:, columns] if given else X
@@ -152,3 +153,10 @@ class Prepared:
         elif self.low_rank is not None:
             rows, coef = self.X[self.low_rank.pivots], self.low_rank.coefficients(a)
         return Machine(self.kernel, rows, coef, b, self.scaling, self.centre, self.spread)
+
+
+def _scaling(X: np.ndarray, weights: np.ndarray, kernel: Kernel) -> Scaling:
+    """Return the scaling that a kernel wants: the spline kernel is one for values of at least 0 only."""
+    if isinstance(kernel, Precomputed):
+        return Scaling.none(X.shape[1])
+    return Scaling.to_unit(X) if isinstance(kernel, Spline) else Scaling.of(X, weights)

@@ -33,6 +33,16 @@ class Scaling:
         return cls(centre, np.where(flat, 1.0, spread))
 
     @classmethod
+    def to_unit(cls, X: np.ndarray) -> Scaling:
+        """Return the scaling of columns to [0, 1].
+
+        >>> Scaling.to_unit(np.array([[1.0], [3.0]])).apply(np.array([[2.0]])).tolist()
+        [[0.5]]
+        """
+        least, most = X.min(axis=0), X.max(axis=0)
+        return cls(least, np.where(most > least, most - least, 1.0))
+
+    @classmethod
     def none(cls, p: int) -> Scaling:
         """Return the scaling of p columns that changes nothing."""
         return cls(np.zeros(p), np.ones(p))

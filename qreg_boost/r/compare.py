@@ -242,6 +242,13 @@ def _regression(fit: Any) -> Comparison:
     return compare_regression(fit)
 
 
+def _kernel(fit: Any) -> Comparison:
+    """Return a kernel quantile regression beside kernlab's."""
+    from qreg_boost.r.compare_kernels import compare_kqr
+
+    return compare_kqr(fit)
+
+
 def _anova(result: Any) -> Comparison:
     """Return an analysis of deviance beside R's."""
     from qreg_boost.r.compare_anova import compare_anova
@@ -372,5 +379,6 @@ _KINDS: tuple[tuple[frozenset[str], Callable[[Any], Comparison]], ...] = (
     (frozenset({"taus", "fits"}), _process),
     (frozenset({"with_se", "solution", "params", "model"}), _regression),
     (frozenset({"models", "table", "fits", "arguments"}), _anova),
+    (frozenset({"machine", "duality_gap", "alpha", "tau"}), _kernel),
     (frozenset({"optimum", "risk", "mstop", "params", "model"}), _boosted),
 )
