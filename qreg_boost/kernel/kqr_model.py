@@ -70,43 +70,20 @@ class KQR(RowsModel):
 
     function: ClassVar[str] = "kqr"
 
-    def __init__(
-        self,
-        y: Any,
-        X: Any,
-        tau: Any = 0.5,
-        *,
-        names: Sequence[str] | None = None,
-        weights: Any = None,
-        missing: str = "drop",
-        **options: Any,
-    ) -> None:
-        design = Design.from_arrays(y, X, names=names, weights=weights, missing=missing)
-        self._set(design, tau, options)
+    def __init__(self, y: Any, X: Any, tau: Any = 0.5, **options: Any) -> None:
+        super().__init__(y, X, tau=tau, **options)
 
     @classmethod
-    def from_formula(
-        cls,
-        formula: str,
-        data: Any,
-        tau: Any = 0.5,
-        *,
-        weights: Any = None,
-        subset: Any = None,
-        missing: str = "drop",
-        env: Any = None,
-        **options: Any,
-    ) -> KQR:
+    def from_formula(cls, formula: str, data: Any, tau: Any = 0.5, **options: Any) -> KQR:
         """Return the model of a formula; arguments as in `qreg_boost.kqr`.
 
         `env` is where functions named in the formula are looked up: a mapping, or None for those the package knows.
         """
-        model = cls.__new__(cls)
-        design = Design.from_formula(formula, data, weights=weights, subset=subset, missing=missing, env=env)
-        model._set(design, tau, options)
-        return model
+        return super().from_formula(formula, data, tau=tau, **options)
 
-    def _set(self, design: Design, tau: Any, options: Mapping[str, Any]) -> None:
+    def _take(self, design: Design, given: Mapping[str, Any]) -> None:
+        options = dict(given)
+        tau = options.pop("tau")
         wrong = [name for name in options if name not in DEFAULTS]
         if wrong:
             raise InputError(f"There is no argument {listed(map(repr, wrong))}; arguments: {listed(DEFAULTS, 20)}.")
@@ -317,6 +294,6 @@ def restore_kqr(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> KQ
         machine = Machine.from_state(meta["machine"], fit)
         own = {"kernel": machine.kernel, "gamma": "sigest", "kpar": None}
         design = restore_design(meta["model"], parts["model"], facts, encoder)
-        model._set(design, facts.tau, {**options, **own, "C": facts.own["C"], "noncrossing": False})
+        model._take(design, {**options, **own, "tau": facts.tau, "C": facts.own["C"], "noncrossing": False})
         model.call = facts.call
     return KQRResults(facts, Machine.from_state(meta["machine"], fit), fit["a"], fit["side"], model, encoder)

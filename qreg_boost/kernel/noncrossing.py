@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qreg_boost.base.checks import InputError
-from qreg_boost.kernel.box_qp import MORE_ITERATIONS, MOST_ITERATIONS, TOLERANCES, Iterate, Parts
+from qreg_boost.kernel.box_qp import MORE_ITERATIONS, MOST_ITERATIONS, TOLERANCES, Iterate, NoStep, Parts
 from qreg_boost.kernel.kqr import KernelQuantile, check_losses, sides, solve_kernel_quantile
 from qreg_boost.kernel.quadratic import Quadratic
 
@@ -192,12 +192,19 @@ def _together(form: Quadratic, y: np.ndarray, taus: np.ndarray, C: float, weight
     at: Iterate | None = None
     best: list[KernelQuantile] = []
     for tolerance in TOLERANCES[:2]:
-        at = parts.run(at, tolerance, MOST_ITERATIONS if at is None else MORE_ITERATIONS)
+        try:
+            at = parts.run(at, tolerance, MOST_ITERATIONS if at is None else MORE_ITERATIONS)
+        except NoStep:
+            break
         u, multipliers = (part * unit for part in newton.parts(at.x))
         u = np.clip(u, C * weights * (taus[:, None] - 1.0), C * weights * taus[:, None])
         a = u + newton.B @ np.maximum(multipliers, 0.0)
         found = _fits(form, y, taus, C, weights, u, a, at.y * force, at.iterations)
-        best = found if not best else min(best, found, key=lambda fits: fits[0].duality_gap)
+        best = found if not best else min(best, found, key=lambda fits: abs(fits[0].duality_gap))
+    if not best:
+        raise InputError(
+            "The quantiles cannot be held apart: the kernel matrix is not positive semidefinite. Take another kernel."
+        )
     return best
 
 
