@@ -4,7 +4,7 @@
 
 2429 faces and 2429 other images of 16 x 16 pixels, half of each to fit and half to test; the 6449 Haar features of
 `qreg_boost.haar_features`. QBC with stumps at tau 0.5 and 0.25, discrete AdaBoost with stumps, and the median
-classifier over 20 splits. Stumps compare all cuts, as the paper's; `--binned`: 255 bins, the default at this size.
+classifier over 20 splits. Stumps compare all cuts; with `--binned` those of 255 bins, the default at this size.
 The paper has 3000 + 3000 images of another source and "around 6000" features: its curves are not ours. The CBCL faces
 are of few people, so a random half knows most of them: errors are lower than on strangers.
 
