@@ -33,7 +33,7 @@ class WithholdingModel(ClassModel):
         missing: str = "drop",
         **options: Any,
     ) -> None:
-        self._set(Design.from_arrays(y, X, names=names, weights=weights, missing=missing, response="raw"), options)
+        self._take(Design.from_arrays(y, X, names=names, weights=weights, missing=missing, response="raw"), options)
 
     @classmethod
     def from_formula(
@@ -55,10 +55,10 @@ class WithholdingModel(ClassModel):
         design = Design.from_formula(
             formula, data, weights=weights, subset=subset, missing=missing, env=env, response="raw"
         )
-        model._set(design, options)
+        model._take(design, options)
         return model
 
-    def _set(self, design: Design, given: Mapping[str, Any]) -> None:
+    def _take(self, design: Design, given: Mapping[str, Any]) -> None:
         options = {**self.defaults, **given}
         self.prices = read_prices(options["d"], options["cost"])
         self._inner(given)

@@ -61,11 +61,11 @@ class Found:
     signs : (prices, kernels, C, n) array
         -1, 0, +1 of each row, the last fold's that held it out; NaN where none did.
     unsolved : int
-        Fits with a convex program that did not end as optimal.
+        Starts of all fits with a convex program that did not end as optimal.
     programs : int
         Convex programs solved.
     kkt : float
-        Largest KKT residual of a fit that was kept.
+        Largest KKT residual of a program.
     kernels : tuple of Kernel
         With their parameters as numbers.
     """

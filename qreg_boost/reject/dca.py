@@ -166,7 +166,11 @@ def from_starts(
     """
     before = {} if warm is None else warm
     seen: dict[bytes, tuple[Minimum, int]] = {}
-    found = [descend(task, STARTS[name](task), name, _within(before.get(name), task), seen) for name in starts]
+    found = []
+    for name in starts:
+        begin = STARTS[name](task)
+        one = descend(task, begin.beyond, name, _within(before.get(name), task), seen)
+        found.append(one if begin.found is None else replace(one, worst=_worse(one.worst, begin.found)))
     for k in range(random):
         assert rng is not None
         found.append(descend(task, random_start(task, rng), f"random {k + 1}", None, seen))
@@ -183,23 +187,31 @@ def _within(warm: BoxSolution | None, task: Task) -> BoxSolution | None:
     return replace(warm, u=warm.u * (float(task.C.max()) / task.mu / size))
 
 
-def zero_start(task: Task) -> Beyond:
+@dataclass(frozen=True, eq=False)
+class Begin:
+    """Where the steps begin, and the convex program that says so, if one does."""
+
+    beyond: Beyond
+    found: BoxSolution | None = None
+
+
+def zero_start(task: Task) -> Begin:
     """Return the state of w = 0, b = 0, rho = 0: no row is beyond the ramps."""
     none = np.zeros(len(task.y), dtype=bool)
-    return Beyond(none, none)
+    return Begin(Beyond(none, none))
 
 
-def svm_start(task: Task) -> Beyond:
+def svm_start(task: Task) -> Begin:
     """Return the state of the support vector machine, rho = 0: the hinge with its kink at mu."""
-    point, _ = hinges_fit(task, hinge(len(task.y), task.mu), 0.0)
-    return Beyond.of(point.t, 0.0, task.mu)
+    point, found = hinges_fit(task, hinge(len(task.y), task.mu), 0.0)
+    return Begin(Beyond.of(point.t, 0.0, task.mu), found)
 
 
-def double_hinge_start(task: Task) -> Beyond:
+def double_hinge_start(task: Task) -> Begin:
     """Return the state of the double hinge fit with its threshold, the logit of the price."""
     rows, d = symmetric(task)
-    point, _ = hinges_fit(rows, double_hinge(np.full(len(task.y), d)), double_hinge_threshold(d))
-    return Beyond.of(point.t, point.rho, task.mu)
+    point, found = hinges_fit(rows, double_hinge(np.full(len(task.y), d)), double_hinge_threshold(d))
+    return Begin(Beyond.of(point.t, point.rho, task.mu), found)
 
 
 def random_start(task: Task, rng: np.random.Generator) -> Beyond:
@@ -211,7 +223,7 @@ def random_start(task: Task, rng: np.random.Generator) -> Beyond:
     return Beyond.of(t + b * task.y, abs(float(rho)) if task.band else 0.0, task.mu)
 
 
-STARTS: dict[str, Callable[[Task], Beyond]] = {
+STARTS: dict[str, Callable[[Task], Begin]] = {
     "zero": zero_start,
     "svm": svm_start,
     "double_hinge": double_hinge_start,

@@ -133,9 +133,9 @@ class Fitted:
     programs : int
         Convex programs solved.
     unsolved : int
-        Those of the fit kept that did not end as optimal.
+        Starts with one among them that did not end as optimal.
     worst : BoxSolution
-        Of the fit kept, the program with the largest residuals.
+        The program with the largest residuals, of all starts.
     bounded : bool
         Whether the loss bounds the 0-d-1 loss at this price.
     """
@@ -162,8 +162,9 @@ def fit_double_ramp(
     minima = from_starts(task, starts, random, rng, warm)
     best = minima.best
     programs = sum(one.solved for one in minima.each)
-    unsolved = int(not best.worst.status.optimal)
-    return Fitted(best.point, best.u, task, best.risk, minima, programs, unsolved, best.worst, True)
+    unsolved = sum(not one.worst.status.optimal for one in minima.each)
+    worst = max((one.worst for one in minima.each), key=lambda found: found.residuals.excess)
+    return Fitted(best.point, best.u, task, best.risk, minima, programs, unsolved, worst, True)
 
 
 def fit_double_hinge(task: Task, *_: object) -> Fitted:

@@ -80,7 +80,7 @@ class RejectClassifier(ClassModel):
         missing: str = "drop",
         **options: Any,
     ) -> None:
-        self._set(Design.from_arrays(y, X, names=names, weights=weights, missing=missing, response="raw"), options)
+        self._take(Design.from_arrays(y, X, names=names, weights=weights, missing=missing, response="raw"), options)
 
     @classmethod
     def from_formula(
@@ -102,10 +102,10 @@ class RejectClassifier(ClassModel):
         design = Design.from_formula(
             formula, data, weights=weights, subset=subset, missing=missing, env=env, response="raw"
         )
-        model._set(design, options)
+        model._take(design, options)
         return model
 
-    def _set(self, design: Design, given: Mapping[str, Any]) -> None:
+    def _take(self, design: Design, given: Mapping[str, Any]) -> None:
         unknown = [name for name in given if name not in DEFAULTS]
         if unknown:
             raise InputError(
@@ -203,7 +203,8 @@ class RejectClassifier(ClassModel):
 
     def _judge(self, fit: RejectResults, fitted: Fitted) -> None:
         if fitted.unsolved:
-            warn(f"A convex program of this fit is not solved. {shortfall(fitted.worst)}", ConvergenceWarning)
+            starts = "" if fitted.minima is None else f" from {fitted.unsolved} of {len(fitted.minima.each)} starts"
+            warn(f"A convex program{starts} is not solved. {shortfall(fitted.worst)}", ConvergenceWarning)
         if fitted.minima is not None and not fitted.minima.best.converged:
             steps = len(fitted.minima.best.risks)
             warn(f"The difference-of-convex steps were stopped after {steps}, still falling.", ConvergenceWarning)

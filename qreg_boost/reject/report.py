@@ -129,7 +129,7 @@ def _notes(fit: RejectResults) -> Iterator[str]:
             + (more if own["method"] == "double_hinge" else ".")
         )
     if own["unsolved"]:
-        yield f"A convex program of this fit did not end as optimal (residual {own['kkt']:.1e})."
+        yield f"A convex program from one of the starts did not end as optimal (residual {own['kkt']:.1e})."
     yield error_note(fit)
 
 
