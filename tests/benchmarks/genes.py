@@ -23,6 +23,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -72,11 +73,20 @@ def problems() -> list[Problem]:
     return found
 
 
-def wrong(model: Model, problem: Problem, test: np.ndarray) -> np.ndarray:
-    """Return which of the rows `test` are classified wrongly by a fit to all others."""
+def fit_without(model: Model, problem: Problem, test: np.ndarray) -> Any:
+    """Return the fit to all rows but `test`."""
     train = np.setdiff1d(np.arange(len(problem.y)), test)
-    fit = model(problem.y[train], problem.X[train]).fit()
+    return model(problem.y[train], problem.X[train]).fit()
+
+
+def wrong(fit: Any, problem: Problem, test: np.ndarray) -> np.ndarray:
+    """Return which of the rows `test` a fit classifies wrongly."""
     return fit.predict(problem.X[test]).to_numpy() != problem.y[test]
+
+
+def hangs(fit: Any) -> bool:
+    """Return whether a boosted fit has errors in training, and never left its first stump; see the page on faces."""
+    return hasattr(fit, "selected") and fit.mstop > 1 and fit.selected.nunique() == 1 and fit.error_rate > 0.0
 
 
 def left_out(models: dict[str, Model], problem: Problem) -> dict[str, int]:
@@ -84,21 +94,27 @@ def left_out(models: dict[str, Model], problem: Problem) -> dict[str, int]:
     count = dict.fromkeys(models, 0)
     for row in tqdm(range(len(problem.y)), desc=f"{problem.name}, leave one out", unit="row"):
         for name, model in models.items():
-            count[name] += int(wrong(model, problem, np.array([row])).sum())
+            test = np.array([row])
+            count[name] += int(wrong(fit_without(model, problem, test), problem, test).sum())
     return count
 
 
 def in_folds(models: dict[str, Model], problem: Problem, partitions: int, seed: int) -> pd.DataFrame:
-    """Return mean and standard deviation over the folds, in per cent, each averaged over the partitions."""
+    """Return mean and standard deviation of the error over the folds, in per cent, and the share of fits that hang.
+
+    Each is averaged over the partitions.
+    """
     found = []
     for partition in tqdm(range(partitions), desc=f"{problem.name}, {FOLDS} folds", unit="partition"):
         order = np.random.default_rng([seed, partition]).permutation(len(problem.y))
         for fold, test in enumerate(np.array_split(order, FOLDS)):
             for name, model in models.items():
-                error = 100.0 * float(wrong(model, problem, test).mean())
-                found.append({"name": name, "partition": partition, "fold": fold, "error": error})
-    by_partition = pd.DataFrame(found).groupby(["name", "partition"], sort=False)["error"].agg(["mean", "std"])
-    return by_partition.groupby(level="name", sort=False).mean()
+                fit = fit_without(model, problem, test)
+                error = 100.0 * float(wrong(fit, problem, test).mean())
+                found.append({"name": name, "partition": partition, "fold": fold, "error": error, "hangs": hangs(fit)})
+    by_partition = pd.DataFrame(found).groupby(["name", "partition"], sort=False)
+    figures = by_partition.agg(mean=("error", "mean"), std=("error", "std"), hangs=("hangs", "mean"))
+    return figures.groupby(level="name", sort=False).mean()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -114,7 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not there:
         parser.exit(1, "colon and west2001_breast are not here: set QREG_BOOST_DATA to the folder of public tables.\n")
     print(f"qreg_boost {qb.__version__}, {options.mstop} iterations, seed {options.seed}\n")
-    eight, nine = [], []
+    eight, nine, hung = [], [], []
     for problem in there:
         models = with_stumps(problem.event, options.mstop)
         size = (problem.name, str(len(problem.y)), str(problem.X.shape[1]))
@@ -122,6 +138,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             count = left_out(models, problem)
             eight.append((*size, *(_left_out_cell(name, problem, count[name]) for name in models)))
         rates = in_folds(models, problem, partitions, options.seed)
+        hung.append(f"{problem.name} {100.0 * rates.at['QBC', 'hangs']:.0f} %")
         nine.append((*size, *(_folds_cell(name, problem, rates) for name in models)))
     head = ("", "size", "dim", *with_stumps(None, 0))
     if eight:
@@ -130,6 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     drawn = f"{partitions} partition{'s' if partitions > 1 else ''}"
     print(f"Table 9: error in per cent over {FOLDS} folds, mean (standard deviation), {drawn}; [paper]")
     print_aligned([head, *nine])
+    print(f"QBC fits of Table 9 that have errors in training and never left their first stump: {', '.join(hung)}")
 
 
 def _left_out_cell(name: str, problem: Problem, count: int) -> str:
