@@ -12,7 +12,7 @@ order p where Q = Z Z' (`qreg_boost.kernel.quadratic`). What it returns is judge
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -31,6 +31,8 @@ CLOSE = 1e-7
 MOST_ITERATIONS, MORE_ITERATIONS = 50, 6
 FEASIBILITY = 1e-8
 """The method's own feasibility: its slacks and points drift apart by rounding, and its point alone is kept."""
+FEW_ROWS = 3000
+"""Up to here, a low-rank problem whose system of order p lost its digits is solved by its system of order n."""
 MANY_ROWS = 20_000
 """From here on, linear problems are sifted."""
 INSIDE = 0.1
@@ -92,6 +94,10 @@ def _solution(problem: BoxQP, start: BoxSolution | None) -> BoxSolution:
     found = blocks.solution(start)
     if found.warm and not found.status.optimal:
         found = blocks.solution(None)
+    Q = problem.Q
+    if not found.status.optimal and isinstance(Q, LowRank) and Q.n <= FEW_ROWS:
+        whole = _solution(replace(problem, Q=Q.dense()), None)
+        found = min(found, whole, key=lambda one: one.residuals.excess)
     return found
 
 

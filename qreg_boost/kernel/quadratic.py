@@ -9,6 +9,9 @@ from typing import Protocol
 
 import numpy as np
 
+REFINEMENTS = 2
+"""Steps of refinement of the low-rank Newton system."""
+
 Solve = Callable[[np.ndarray], np.ndarray]
 
 
@@ -115,7 +118,7 @@ class LowRank:
         return self.Z @ (self.Z.T @ a)
 
     def solver(self, e: np.ndarray, scale: float) -> Solve:
-        """Return the function r -> (scale Z Z' + diag e)^-1 r, with one step of refinement."""
+        """Return the function r -> (scale Z Z' + diag e)^-1 r, with steps of refinement."""
         from scipy.linalg import lapack
 
         Z, over_e = self.Z, 1.0 / e[:, None]
@@ -131,9 +134,15 @@ class LowRank:
 
         def solve(r: np.ndarray) -> np.ndarray:
             a = once(r)
-            return a + once(r - scale * (Z @ (Z.T @ a)) - e[:, None] * a)
+            for _ in range(REFINEMENTS):
+                a += once(r - scale * (Z @ (Z.T @ a)) - e[:, None] * a)
+            return a
 
         return solve
+
+    def dense(self) -> Dense:
+        """Return the matrix Z Z'."""
+        return Dense(self.Z @ self.Z.T)
 
     def at(self, rows: np.ndarray) -> LowRank:
         """Return the rows and columns at the positions `rows`."""

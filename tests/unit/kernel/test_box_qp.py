@@ -122,6 +122,30 @@ def test_low_rank_is_the_dense_problem() -> None:
         assert solve_box_qp(thin).primal == pytest.approx(solve_box_qp(full).primal, rel=1e-9)
 
 
+def test_a_low_rank_system_that_loses_digits_gives_way_to_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = quantile_program(low_rank=True)
+    wanted = solve_box_qp(problem).primal
+    exact = LowRank.solver
+    monkeypatch.setattr(LowRank, "solver", lambda self, e, scale: lambda r: -exact(self, e, scale)(r))
+    found = solve_box_qp(problem)
+    assert found.status.optimal and found.primal == pytest.approx(wanted, rel=1e-8)
+    monkeypatch.setattr(box_qp, "FEW_ROWS", 10)
+    assert solve_box_qp(problem, quiet=True).residuals.excess > found.residuals.excess
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_steps_on_a_rank_deficient_linear_kernel_are_all_optimal(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, C, d = 150, 32.0, (0.05, 0.2, 0.4)[seed % 3]
+    X = rng.normal(size=(n, 8)) @ rng.normal(size=(8, 22))  # 22 columns of rank 8
+    y = np.sign(X[:, 0] + 3 * rng.normal(size=n))
+    upper = C * np.array([[d], [1 - d]]) * np.ones((2, n))
+    capped = upper * (rng.random((2, n)) < 0.1)
+    A = np.array([[y, y], [np.ones(n), -np.ones(n)]])
+    found = solve_box_qp(BoxQP(LowRank(X * y[:, None]), -np.ones((2, n)), -capped, upper - capped, A, np.zeros(2)))
+    assert found.status.optimal and found.residuals.kkt <= 1e-6
+
+
 def test_warm_start_comes_to_the_same_solution_in_fewer_iterations() -> None:
     first = reject_program()
     near = reject_program(C=3.1)
