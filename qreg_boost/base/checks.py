@@ -11,7 +11,7 @@ import math
 import sys
 import unicodedata
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from numbers import Integral, Real
 from typing import Any
 
@@ -83,6 +83,16 @@ def nearest(name: str, known: Iterable[str]) -> str:
     found = [k for k in candidates if k.casefold() == str(name).casefold() and k != str(name)]
     found = found or difflib.get_close_matches(str(name), candidates, n=1, cutoff=0.6)
     return f" Did you mean {found[0]!r}?" if found else ""
+
+
+def check_options(given: Iterable[str], known: Collection[str]) -> None:
+    """Raise InputError for the first option by name that is not known.
+
+    >>> check_options(["tau"], ["tau", "nu"])
+    """
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise InputError(f"Unknown option {unknown[0]!r}.{nearest(unknown[0], known)} Options: {', '.join(known)}.")
 
 
 def number_of(count: int, noun: str) -> str:

@@ -1,9 +1,10 @@
-"""What models of labels have in common: formula or arrays in, labels coded."""
+"""What models of rows have in common, and models of labels: formula or arrays in, labels coded, files read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,12 +13,33 @@ import pandas as pd
 from qreg_boost.base.checks import InputError
 from qreg_boost.base.classes import read_classes
 from qreg_boost.base.confusion import confusion_counts
-from qreg_boost.base.design import Design
+from qreg_boost.base.design import Design, Encoder
 from qreg_boost.base.facts import Facts
 from qreg_boost.base.levels import Levels, read_levels
+from qreg_boost.base.saved_design import parts_of, restore_design
 
 
-class RowsModel:
+@dataclass(frozen=True)
+class Opened:
+    """What a saved file holds of a fit, whatever its method.
+
+    Attributes
+    ----------
+    facts : Facts
+    encoder : Encoder
+    model : RowsModel or None
+        With its design, options and call; None if the rows were not saved.
+    parts : dict of dict of arrays
+        By part and name; what the method wrote is under "fit".
+    """
+
+    facts: Facts
+    encoder: Encoder
+    model: Any
+    parts: Mapping[str, Mapping[str, np.ndarray]]
+
+
+class RowsModel(ABC):
     """A model of rows: its design, its options by name, the call that made it.
 
     Attributes
@@ -30,10 +52,64 @@ class RowsModel:
     """
 
     function: ClassVar[str]
+    """The formula function that makes the model."""
+    response: ClassVar[str] = "numeric"
+    """"numeric", or "raw" for a response of labels."""
 
     design: Design
     options: dict[str, Any]
     call: str
+
+    def __init__(
+        self,
+        y: Any,
+        X: Any,
+        *,
+        names: Sequence[str] | None = None,
+        weights: Any = None,
+        missing: str = "drop",
+        **options: Any,
+    ) -> None:
+        design = Design.from_arrays(y, X, names=names, weights=weights, missing=missing, response=self.response)
+        self._take(design, options)
+
+    @classmethod
+    def from_formula(
+        cls,
+        formula: str,
+        data: Any,
+        *,
+        weights: Any = None,
+        subset: Any = None,
+        missing: str = "drop",
+        env: Any = None,
+        **options: Any,
+    ) -> Any:
+        """Return the model of a formula; arguments as in the formula function.
+
+        `env` is where functions named in the formula are looked up: a mapping, or None for those the package knows.
+        """
+        model = cls.__new__(cls)
+        rows = {"weights": weights, "subset": subset, "missing": missing, "response": cls.response}
+        model._take(Design.from_formula(formula, data, env=env, **rows), options)
+        return model
+
+    @abstractmethod
+    def _take(self, design: Design, given: Mapping[str, Any]) -> None:
+        """Take the rows, and the options as they were given."""
+
+    @classmethod
+    def opened(cls, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Opened:
+        """Return what a saved file holds of a fit of this model."""
+        facts = Facts.from_state(meta["facts"])
+        parts = parts_of(arrays, "fit", "encoder", "model")
+        encoder = Encoder.from_state(meta["encoder"], parts["encoder"])
+        model = None
+        if "model" in meta:
+            model = cls.__new__(cls)
+            model.design = restore_design(meta["model"], parts["model"], facts, encoder)
+            model.options, model.call = dict(meta["options"]), facts.call
+        return Opened(facts, encoder, model, parts)
 
     @property
     def formula(self) -> str | None:
@@ -79,7 +155,17 @@ class RowsModel:
 class ClassModel(RowsModel):
     """A model of labels."""
 
+    response: ClassVar[str] = "raw"
+
     levels: Levels
+
+    @classmethod
+    def opened(cls, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Opened:
+        """Return what a saved file holds of a fit of this model."""
+        opened = super().opened(meta, arrays)
+        if opened.model is not None:
+            opened.model.levels = Levels.from_state(opened.facts.own["levels"])
+        return opened
 
     def _read(self, design: Design, event: Any) -> None:
         """Take the design of a response of two labels."""

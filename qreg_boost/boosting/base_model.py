@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from qreg_boost.base.checks import LARGEST, InputError, listed, nearest
+from qreg_boost.base.checks import LARGEST, InputError, check_options, listed
 from qreg_boost.base.design import Design
 from qreg_boost.base.saved_design import design_state
 from qreg_boost.boosting.facts import BoostFacts
@@ -93,10 +93,7 @@ class BoostModel(ABC):
 
     @classmethod
     def _described(cls, head: str, options: Mapping[str, Any]) -> str:
-        known = cls.settings_kind.names()
-        unknown = [name for name in options if name not in known]
-        if unknown:
-            raise InputError(f"Unknown option {unknown[0]!r}.{nearest(unknown[0], known)} Options: {', '.join(known)}.")
+        check_options(options, cls.settings_kind.names())
         return describe_call(head, options, cls.settings_kind)
 
     def _read(self, design: Design, options: dict[str, Any]) -> Design:
@@ -288,7 +285,7 @@ class BoostModel(ABC):
         tau = getattr(self._one, "tau", None)
         description = "cross-validation" if tau is None else f"tau={tau:g}"
         fold_risk = partial(self.changed(progress=False).fold_risk, judge=judge)
-        result = cross_validate(fold_risk, cv, self.weights, self.design.rows, description)
+        result = cross_validate(fold_risk, cv, self.weights, self.design.rows, description, self.target)
         return replace(result, loss=loss or self.loss_name)
 
     def fold_risk(self, train: np.ndarray, held: np.ndarray, stop: int, judge: Judge | None = None) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any, ClassVar
 
@@ -15,6 +15,7 @@ from qreg_boost.base.checks import (
     OneClassWarning,
     check_choice,
     check_count,
+    check_options,
     check_positive,
     check_tau,
     listed,
@@ -22,12 +23,9 @@ from qreg_boost.base.checks import (
     warn,
 )
 from qreg_boost.base.class_model import ClassModel
-from qreg_boost.base.design import Design, Encoder
-from qreg_boost.base.facts import Facts
-from qreg_boost.base.levels import Levels
+from qreg_boost.base.design import Design
 from qreg_boost.base.rank import independent_columns
 from qreg_boost.base.resampling import generator, run_tasks
-from qreg_boost.base.saved_design import parts_of, restore_design
 from qreg_boost.classify.binary_results import BinaryQRegResults
 from qreg_boost.classify.scale import FARTHEST, OneColumn, Scale, UnitSlopes
 from qreg_boost.classify.score import Score, Standard
@@ -78,47 +76,8 @@ class BinaryQReg(ClassModel):
 
     function: ClassVar[str] = "binary_qreg"
 
-    def __init__(
-        self,
-        y: Any,
-        X: Any,
-        *,
-        names: Sequence[str] | None = None,
-        weights: Any = None,
-        missing: str = "drop",
-        **options: Any,
-    ) -> None:
-        self._set(Design.from_arrays(y, X, names=names, weights=weights, missing=missing, response="raw"), options)
-
-    @classmethod
-    def from_formula(
-        cls,
-        formula: str,
-        data: Any,
-        *,
-        weights: Any = None,
-        subset: Any = None,
-        missing: str = "drop",
-        env: Any = None,
-        **options: Any,
-    ) -> BinaryQReg:
-        """Return the model of a formula; arguments as in `qreg_boost.binary_qreg`.
-
-        `env` is where functions named in the formula are looked up: a mapping, or None for those the package knows.
-        """
-        model = cls.__new__(cls)
-        design = Design.from_formula(
-            formula, data, weights=weights, subset=subset, missing=missing, env=env, response="raw"
-        )
-        model._set(design, options)
-        return model
-
-    def _set(self, design: Design, given: Mapping[str, Any]) -> None:
-        unknown = [name for name in given if name not in DEFAULTS]
-        if unknown:
-            raise InputError(
-                f"Unknown option {unknown[0]!r}.{nearest(unknown[0], DEFAULTS)} Options: {', '.join(DEFAULTS)}."
-            )
+    def _take(self, design: Design, given: Mapping[str, Any]) -> None:
+        check_options(given, DEFAULTS)
         options = {**DEFAULTS, **given}
         options["tau"] = check_tau(options["tau"])
         if not (isinstance(options["h"], (int, float)) and options["h"] == 0 and options["h"] is not False):
@@ -277,21 +236,11 @@ class BinaryQReg(ClassModel):
 
 def restore_binary(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> BinaryQRegResults:
     """Return the results that a file of `BinaryQRegResults.save` holds; with a model if the rows were saved."""
-    facts = Facts.from_state(meta["facts"])
-    parts = parts_of(arrays, "fit", "encoder", "model")
-    encoder = Encoder.from_state(meta["encoder"], parts["encoder"])
-    model = None
-    if "model" in meta:
-        model = BinaryQReg.__new__(BinaryQReg)
-        model.design = restore_design(meta["model"], parts["model"], facts, encoder)
-        model.options, model.call = dict(meta["options"]), facts.call
-        model.levels = Levels.from_state(facts.own["levels"])
-    fit = parts["fit"]
+    opened = BinaryQReg.opened(meta, arrays)
+    own, fit = opened.facts.own, opened.parts["fit"]
     standard = Standard(fit["centre"], fit["spread"])
-    found = Found(
-        fit["thetas"][0], facts.own["score"], fit["thetas"], fit["scores"], fit["reached"], facts.own["evaluations"]
-    )
-    return BinaryQRegResults(facts, found, standard, model, encoder)
+    found = Found(fit["thetas"][0], own["score"], fit["thetas"], fit["scores"], fit["reached"], own["evaluations"])
+    return BinaryQRegResults(opened.facts, found, standard, opened.model, opened.encoder)
 
 
 def _silent() -> None:

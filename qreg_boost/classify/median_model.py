@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
-from qreg_boost.base.checks import InputError, check_bool, listed
+from qreg_boost.base.checks import InputError, check_bool, check_options, listed
 from qreg_boost.base.class_model import ClassModel
-from qreg_boost.base.design import Design, Encoder
-from qreg_boost.base.facts import Facts
-from qreg_boost.base.levels import Levels
-from qreg_boost.base.saved_design import parts_of, restore_design
+from qreg_boost.base.design import Design
 from qreg_boost.classify.median import Medians, class_medians, nearer
 from qreg_boost.classify.median_results import MedianResults
 
@@ -44,48 +41,12 @@ class MedianClassifier(ClassModel):
 
     function: ClassVar[str] = "median_classifier"
 
-    def __init__(
-        self,
-        y: Any,
-        X: Any,
-        *,
-        event: Any = None,
-        scale: bool = False,
-        names: Sequence[str] | None = None,
-        weights: Any = None,
-        missing: str = "drop",
-    ) -> None:
-        design = Design.from_arrays(y, X, names=names, weights=weights, missing=missing, response="raw")
-        self._set(design, event, scale)
-
-    @classmethod
-    def from_formula(
-        cls,
-        formula: str,
-        data: Any,
-        *,
-        event: Any = None,
-        scale: bool = False,
-        weights: Any = None,
-        subset: Any = None,
-        missing: str = "drop",
-        env: Any = None,
-    ) -> MedianClassifier:
-        """Return the model of a formula; arguments as in `qreg_boost.median_classifier`.
-
-        `env` is where functions named in the formula are looked up: a mapping, or None for those the package knows.
-        """
-        model = cls.__new__(cls)
-        design = Design.from_formula(
-            formula, data, weights=weights, subset=subset, missing=missing, env=env, response="raw"
-        )
-        model._set(design, event, scale)
-        return model
-
-    def _set(self, design: Design, event: Any, scale: bool) -> None:
-        self._read(design, event)
-        self.options = {"event": self.levels.labels[1], "scale": check_bool(scale, "scale")}
-        self.call = self._described(design.formula, {"event": event, "scale": scale}, DEFAULTS)
+    def _take(self, design: Design, given: Mapping[str, Any]) -> None:
+        check_options(given, DEFAULTS)
+        options = {**DEFAULTS, **given}
+        self._read(design, options["event"])
+        self.options = {"event": self.levels.labels[1], "scale": check_bool(options["scale"], "scale")}
+        self.call = self._described(design.formula, options, DEFAULTS)
 
     def fit(self) -> MedianResults:
         """Return the fit."""
@@ -115,13 +76,5 @@ class MedianClassifier(ClassModel):
 
 def restore_median(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> MedianResults:
     """Return the results that a file of `MedianResults.save` holds; with a model if the rows were saved."""
-    facts = Facts.from_state(meta["facts"])
-    parts = parts_of(arrays, "fit", "encoder", "model")
-    encoder = Encoder.from_state(meta["encoder"], parts["encoder"])
-    model = None
-    if "model" in meta:
-        model = MedianClassifier.__new__(MedianClassifier)
-        model.design = restore_design(meta["model"], parts["model"], facts, encoder)
-        model.options, model.call = dict(meta["options"]), facts.call
-        model.levels = Levels.from_state(facts.own["levels"])
-    return MedianResults(facts, Medians(**parts["fit"]), model, encoder)
+    opened = MedianClassifier.opened(meta, arrays)
+    return MedianResults(opened.facts, Medians(**opened.parts["fit"]), opened.model, opened.encoder)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -11,11 +11,8 @@ import pandas as pd
 
 from qreg_boost.base.checks import InputError, check_choice, check_count
 from qreg_boost.base.class_model import ClassModel
-from qreg_boost.base.design import Design, Encoder
-from qreg_boost.base.facts import Facts
-from qreg_boost.base.levels import Levels
+from qreg_boost.base.design import Design
 from qreg_boost.base.resampling import generator, run_tasks
-from qreg_boost.base.saved_design import parts_of, restore_design
 from qreg_boost.compose.boosters import Booster, as_booster, restore_parts
 from qreg_boost.compose.cuts import read_off
 from qreg_boost.compose.jous_results import JousResults
@@ -54,42 +51,7 @@ class Jous(ClassModel):
 
     function: ClassVar[str] = "jous"
 
-    def __init__(
-        self,
-        y: Any,
-        X: Any,
-        *,
-        names: Sequence[str] | None = None,
-        weights: Any = None,
-        missing: str = "drop",
-        **options: Any,
-    ) -> None:
-        self._set(Design.from_arrays(y, X, names=names, weights=weights, missing=missing, response="raw"), options)
-
-    @classmethod
-    def from_formula(
-        cls,
-        formula: str,
-        data: Any,
-        *,
-        weights: Any = None,
-        subset: Any = None,
-        missing: str = "drop",
-        env: Any = None,
-        **options: Any,
-    ) -> Jous:
-        """Return the model of a formula; arguments as in `qreg_boost.jous`.
-
-        `env` is where functions named in the formula are looked up: a mapping, or None for those the package knows.
-        """
-        model = cls.__new__(cls)
-        design = Design.from_formula(
-            formula, data, weights=weights, subset=subset, missing=missing, env=env, response="raw"
-        )
-        model._set(design, options)
-        return model
-
-    def _set(self, design: Design, given: Mapping[str, Any]) -> None:
+    def _take(self, design: Design, given: Mapping[str, Any]) -> None:
         options = {**DEFAULTS, **{name: value for name, value in given.items() if name in DEFAULTS}}
         inner = {name: value for name, value in given.items() if name not in DEFAULTS}
         if inner.get("tau") is not None or inner.get("cost") is not None:
@@ -169,13 +131,5 @@ class Jous(ClassModel):
 
 def restore_jous(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> JousResults:
     """Return the results that a file of `JousResults.save` holds; with a model if the rows were saved."""
-    facts = Facts.from_state(meta["facts"])
-    parts = parts_of(arrays, "fit", "encoder", "model")
-    encoder = Encoder.from_state(meta["encoder"], parts["encoder"])
-    model = None
-    if "model" in meta:
-        model = Jous.__new__(Jous)
-        model.design = restore_design(meta["model"], parts["model"], facts, encoder)
-        model.options, model.call = dict(meta["options"]), facts.call
-        model.levels = Levels.from_state(facts.own["levels"])
-    return JousResults(facts, restore_parts(meta["fit"], parts["fit"]), model, encoder)
+    opened = Jous.opened(meta, arrays)
+    return JousResults(opened.facts, restore_parts(meta["fit"], opened.parts["fit"]), opened.model, opened.encoder)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from qreg_boost.base.checks import InputError, check_choice, listed
 from qreg_boost.base.class_model import ClassModel
-from qreg_boost.base.design import Design, Encoder
-from qreg_boost.base.facts import Facts
-from qreg_boost.base.levels import Levels
+from qreg_boost.base.design import Design
 from qreg_boost.base.resampling import generator, run_tasks
-from qreg_boost.base.saved_design import parts_of, restore_design
 from qreg_boost.compose.boosters import Booster, as_booster, restore_parts
 from qreg_boost.compose.codes import all_pairs, error_correcting, least_distance, one_versus_all
 from qreg_boost.compose.multiclass_results import MultiClassResults, scores
@@ -49,42 +46,7 @@ class MultiClass(ClassModel):
 
     function: ClassVar[str] = "multiclass"
 
-    def __init__(
-        self,
-        y: Any,
-        X: Any,
-        *,
-        names: Sequence[str] | None = None,
-        weights: Any = None,
-        missing: str = "drop",
-        **options: Any,
-    ) -> None:
-        self._set(Design.from_arrays(y, X, names=names, weights=weights, missing=missing, response="raw"), options)
-
-    @classmethod
-    def from_formula(
-        cls,
-        formula: str,
-        data: Any,
-        *,
-        weights: Any = None,
-        subset: Any = None,
-        missing: str = "drop",
-        env: Any = None,
-        **options: Any,
-    ) -> MultiClass:
-        """Return the model of a formula; arguments as in `qreg_boost.multiclass`.
-
-        `env` is where functions named in the formula are looked up: a mapping, or None for those the package knows.
-        """
-        model = cls.__new__(cls)
-        design = Design.from_formula(
-            formula, data, weights=weights, subset=subset, missing=missing, env=env, response="raw"
-        )
-        model._set(design, options)
-        return model
-
-    def _set(self, design: Design, given: Mapping[str, Any]) -> None:
+    def _take(self, design: Design, given: Mapping[str, Any]) -> None:
         options = {**DEFAULTS, **{name: value for name, value in given.items() if name in DEFAULTS}}
         inner = {name: value for name, value in given.items() if name not in DEFAULTS}
         self.booster: Booster = as_booster(options["booster"], inner)
@@ -179,15 +141,7 @@ def _code(code: Any, k: int, rng: np.random.Generator) -> tuple[np.ndarray, str]
 
 def restore_multiclass(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> MultiClassResults:
     """Return the results that a file of `MultiClassResults.save` holds; with a model if the rows were saved."""
-    facts = Facts.from_state(meta["facts"])
-    parts = parts_of(arrays, "fit", "encoder", "model")
-    encoder = Encoder.from_state(meta["encoder"], parts["encoder"])
-    own = facts.own
+    opened = MultiClass.opened(meta, arrays)
+    own, parts = opened.facts.own, restore_parts(meta["fit"], opened.parts["fit"])
     loss = MarginLoss(own["booster"], own["h"]) if own["decoding"] == "loss" else None
-    model = None
-    if "model" in meta:
-        model = MultiClass.__new__(MultiClass)
-        model.design = restore_design(meta["model"], parts["model"], facts, encoder)
-        model.options, model.call = dict(meta["options"]), facts.call
-        model.levels = Levels.from_state(own["levels"])
-    return MultiClassResults(facts, restore_parts(meta["fit"], parts["fit"]), model, encoder, loss)
+    return MultiClassResults(opened.facts, parts, opened.model, opened.encoder, loss)

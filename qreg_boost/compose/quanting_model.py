@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from qreg_boost.base.checks import InputError, check_choice, check_count, check_tau
 from qreg_boost.base.class_model import RowsModel
-from qreg_boost.base.design import Design, Encoder
+from qreg_boost.base.design import Design
 from qreg_boost.base.facts import Facts
 from qreg_boost.base.quantile import weighted_quantile
 from qreg_boost.base.resampling import run_tasks
-from qreg_boost.base.saved_design import parts_of, restore_design
 from qreg_boost.compose.boosters import Booster, as_booster, restore_parts
 from qreg_boost.compose.cuts import Cuts, cuts_by_quantiles, cuts_evenly, cuts_given
 from qreg_boost.compose.parts import decisions
@@ -52,40 +51,7 @@ class Quanting(RowsModel):
 
     function: ClassVar[str] = "quanting"
 
-    def __init__(
-        self,
-        y: Any,
-        X: Any,
-        *,
-        names: Sequence[str] | None = None,
-        weights: Any = None,
-        missing: str = "drop",
-        **options: Any,
-    ) -> None:
-        self._set(Design.from_arrays(y, X, names=names, weights=weights, missing=missing), options)
-
-    @classmethod
-    def from_formula(
-        cls,
-        formula: str,
-        data: Any,
-        *,
-        weights: Any = None,
-        subset: Any = None,
-        missing: str = "drop",
-        env: Any = None,
-        **options: Any,
-    ) -> Quanting:
-        """Return the model of a formula; arguments as in `qreg_boost.quanting`.
-
-        `env` is where functions named in the formula are looked up: a mapping, or None for those the package knows.
-        """
-        model = cls.__new__(cls)
-        design = Design.from_formula(formula, data, weights=weights, subset=subset, missing=missing, env=env)
-        model._set(design, options)
-        return model
-
-    def _set(self, design: Design, given: Mapping[str, Any]) -> None:
+    def _take(self, design: Design, given: Mapping[str, Any]) -> None:
         options = {**DEFAULTS, **{name: value for name, value in given.items() if name in DEFAULTS}}
         inner = {name: value for name, value in given.items() if name not in DEFAULTS}
         options["tau"] = check_tau(options["tau"])
@@ -150,13 +116,9 @@ class Quanting(RowsModel):
 
 def restore_quanting(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> QuantingResults:
     """Return the results that a file of `QuantingResults.save` holds; with a model if the rows were saved."""
-    facts = Facts.from_state(meta["facts"])
-    parts = parts_of(arrays, "fit", "cuts", "encoder", "model")
-    encoder = Encoder.from_state(meta["encoder"], parts["encoder"])
-    cuts = Cuts(parts["cuts"]["at"], parts["cuts"]["steps"], float(meta["start"]))
-    model = None
-    if "model" in meta:
-        model = Quanting.__new__(Quanting)
-        model.design = restore_design(meta["model"], parts["model"], facts, encoder)
-        model.options, model.call, model.cuts = dict(meta["options"]), facts.call, cuts
-    return QuantingResults(facts, restore_parts(meta["fit"], parts["fit"]), cuts, model, encoder)
+    opened = Quanting.opened(meta, arrays)
+    parts, at = restore_parts(meta["fit"], opened.parts["fit"]), opened.parts["cuts"]
+    cuts = Cuts(at["at"], at["steps"], float(meta["start"]))
+    if opened.model is not None:
+        opened.model.cuts = cuts
+    return QuantingResults(opened.facts, parts, cuts, opened.model, opened.encoder)
