@@ -11,6 +11,8 @@ import pytest
 from hypothesis import settings
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+for pool in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{pool}_NUM_THREADS", "1")  # the workers share the cores already
 
 # No deadline: the first call compiles. In CI the examples are the same in every run.
 settings.register_profile("local", deadline=None)
