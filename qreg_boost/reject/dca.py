@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qreg_boost.kernel.box_qp import BoxQP, BoxSolution, solve_box_qp
-from qreg_boost.reject.flat import solve_step
+from qreg_boost.kernel.box_qp import BoxQP, BoxSolution
+from qreg_boost.reject.flat import solve_step, solve_warm
 from qreg_boost.reject.losses import Hinges, double_hinge, double_hinge_threshold, hinge
 from qreg_boost.reject.task import Beyond, Minima, Minimum, Point, Task
 
@@ -66,7 +66,7 @@ def hinges_fit(task: Task, loss: Hinges, rho: float, warm: BoxSolution | None = 
     problem = BoxQP(
         task.Q, -kinks, np.zeros_like(width), width, np.repeat(task.y[None, None, :], K, axis=1), np.zeros(1)
     )
-    found = solve_box_qp(problem, warm, quiet=True)
+    found = solve_warm(problem, warm)
     return _point(task, found, float(found.multipliers[0]), rho), found
 
 
@@ -166,14 +166,17 @@ def from_starts(
     """
     before = {} if warm is None else warm
     seen: dict[bytes, tuple[Minimum, int]] = {}
-    found = []
+    found: list[Minimum] = []
     for name in starts:
-        begin = STARTS[name](task)
-        one = descend(task, begin.beyond, name, _within(before.get(name), task), seen)
+        last = found[-1].solution if found else None
+        begin = STARTS[name](task, last)
+        near = _within(before.get(name), task)
+        one = descend(task, begin.beyond, name, last if near is None else near, seen)
         found.append(one if begin.found is None else replace(one, worst=_worse(one.worst, begin.found)))
     for k in range(random):
         assert rng is not None
-        found.append(descend(task, random_start(task, rng), f"random {k + 1}", None, seen))
+        last = found[-1].solution if found else None
+        found.append(descend(task, random_start(task, rng), f"random {k + 1}", last, seen))
     return Minima(tuple(found))
 
 
@@ -195,19 +198,26 @@ class Begin:
     found: BoxSolution | None = None
 
 
-def zero_start(task: Task) -> Begin:
+def zero_start(task: Task, near: BoxSolution | None = None) -> Begin:
     """Return the state of w = 0, b = 0, rho = 0: no row is beyond the ramps."""
     none = np.zeros(len(task.y), dtype=bool)
     return Begin(Beyond(none, none))
 
 
-def svm_start(task: Task) -> Begin:
-    """Return the state of the support vector machine, rho = 0: the hinge with its kink at mu."""
-    point, found = hinges_fit(task, hinge(len(task.y), task.mu), 0.0)
+def svm_start(task: Task, near: BoxSolution | None = None) -> Begin:
+    """Return the state of the support vector machine, rho = 0: the hinge with its kink at mu.
+
+    `near` may be a step of this task, whose duals without rho are a warm start.
+    """
+    warm = None
+    if near is not None:
+        u, gradient = near.u.sum(axis=0)[None], near.gradient.mean(axis=0)[None]
+        warm = replace(near, u=u, gradient=gradient, multipliers=near.multipliers[:1])
+    point, found = hinges_fit(task, hinge(len(task.y), task.mu), 0.0, warm)
     return Begin(Beyond.of(point.t, 0.0, task.mu), found)
 
 
-def double_hinge_start(task: Task) -> Begin:
+def double_hinge_start(task: Task, near: BoxSolution | None = None) -> Begin:
     """Return the state of the double hinge fit with its threshold, the logit of the price."""
     rows, d = symmetric(task)
     point, found = hinges_fit(rows, double_hinge(np.full(len(task.y), d)), double_hinge_threshold(d))
@@ -223,7 +233,7 @@ def random_start(task: Task, rng: np.random.Generator) -> Beyond:
     return Beyond.of(t + b * task.y, abs(float(rho)) if task.band else 0.0, task.mu)
 
 
-STARTS: dict[str, Callable[[Task], Begin]] = {
+STARTS: dict[str, Callable[[Task, BoxSolution | None], Begin]] = {
     "zero": zero_start,
     "svm": svm_start,
     "double_hinge": double_hinge_start,

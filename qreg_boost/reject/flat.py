@@ -14,7 +14,10 @@ import numpy as np
 
 from qreg_boost.kernel.box_qp import BoxQP, BoxSolution, solve_box_qp
 from qreg_boost.kernel.program import judged
+from qreg_boost.kernel.sifting import solve_by_sifting
 
+MANY_ROWS = 1000
+"""From so many rows on, a step that has a start is solved on the variables that it leaves open."""
 CLEAR = 0.1
 """Rows come to lie this share of mu clear of the kinks."""
 BOTH = ((1.0, 0.0), (-1.0, 0.0), (0.0, -1.0), (1.0, -1.0), (-1.0, -1.0))
@@ -33,7 +36,7 @@ def solve_step(problem: BoxQP, mu: float, warm: BoxSolution | None) -> BoxSoluti
     """Return the solution of a convex step, whose boxes have 0 at one end; its status is the caller's to look at."""
     flat = flat_direction(problem)
     if flat is None:
-        return solve_box_qp(problem, warm, quiet=True)
+        return solve_warm(problem, warm)
     concerned = flat.change != 0.0
     fixed = replace(
         problem, lower=np.where(concerned, 0.0, problem.lower), upper=np.where(concerned, 0.0, problem.upper),
@@ -52,6 +55,19 @@ def solve_step(problem: BoxQP, mu: float, warm: BoxSolution | None) -> BoxSoluti
     ))  # fmt: skip
     multipliers = multipliers + max(float(needed.max()), 0.0) * flat.direction
     return judged(problem, inner.u.copy(), multipliers, inner.iterations, False)
+
+
+def solve_warm(problem: BoxQP, warm: BoxSolution | None) -> BoxSolution:
+    """Return the solution, of many rows by way of the variables that `warm` does not put at a bound for certain."""
+    if warm is not None and problem.Q.n >= MANY_ROWS and warm.u.shape == problem.c.shape:
+        found = solve_by_sifting(problem, warm, _quietly)
+        if found is not None:
+            return found
+    return solve_box_qp(problem, warm, quiet=True)
+
+
+def _quietly(problem: BoxQP, start: BoxSolution | None) -> BoxSolution:
+    return solve_box_qp(problem, start, quiet=True)
 
 
 def flat_direction(problem: BoxQP) -> Flat | None:

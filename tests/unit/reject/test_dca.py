@@ -20,6 +20,7 @@ from qreg_boost.reject.dca import (
     from_starts,
     hinges_fit,
     symmetric,
+    zero_start,
 )
 from qreg_boost.reject.losses import (
     double_hinge,
@@ -177,7 +178,7 @@ def test_convex_losses_at_their_optimum(loss: str, gamma: float | None) -> None:
 def test_the_first_step_without_band_is_the_support_vector_machine() -> None:
     svm = pytest.importorskip("sklearn.svm")
     X, y = rows(90, 3, 5)
-    point, _ = convex_step(task(X, y, 0.5, 2.0), STARTS["zero"](task(X, y, 0.5)).beyond)
+    point, _ = convex_step(task(X, y, 0.5, 2.0), zero_start(task(X, y, 0.5)).beyond)
     peer = svm.SVC(C=2.0, kernel="linear", tol=1e-8).fit(X, y)
     np.testing.assert_allclose(point.t * y, peer.decision_function(X), atol=1e-5)  # libsvm's tol
 
