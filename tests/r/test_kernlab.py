@@ -9,7 +9,7 @@ import pytest
 import qreg_boost as qb
 from qreg_boost import r
 from qreg_boost.base.checks import InputError
-from qreg_boost.kernel.box_qp import BoxQP, Dense, solve_box_qp
+from qreg_boost.kernel.box_qp import BoxQP, Dense, LowRank, solve_box_qp
 from qreg_boost.kernel.kernels import read_kernel
 from qreg_boost.r.kernlab import ipop
 from qreg_boost.r.session import evaluate
@@ -126,3 +126,30 @@ def test_double_ramp_step_is_not_above_ipop(d: float) -> None:
     # ipop may be below by what its violation of the constraints gains it
     assert ours.primal <= theirs.objective + 1e-7 * abs(theirs.objective) + 10 * theirs.violation
     assert ours.primal == pytest.approx(theirs.objective, rel=1e-5)
+
+
+SETS = {"sonar": "rbf", "ionosphere": "rbf", "parkinsons": "linear", "spambase": "rbf"}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_first_steps_on_public_data_are_not_above_ipop(name: str) -> None:
+    try:
+        data = qb.datasets.load(name)
+    except InputError as error:
+        pytest.skip(str(error))
+    data = data.iloc[:: len(data) // 500][:500] if len(data) > 1000 else data
+    response = qb.datasets.info(name).response[0]
+    X = data.drop(columns=response).select_dtypes("number").dropna(axis=1)
+    X = X.loc[:, X.nunique() > 1].to_numpy(dtype=float)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    y = np.where(data[response] == data[response].iloc[0], 1.0, -1.0)
+    n, C, d = len(y), 2.0, 0.2
+    Q = y[:, None] * read_kernel(SETS[name]).settled(X).matrix(X) * y
+    upper = C * np.array([[d], [1 - d]]) * np.ones((2, n))
+    A = np.array([[y, y], [np.ones(n), -np.ones(n)]])
+    form = LowRank(X * y[:, None]) if SETS[name] == "linear" else Dense(Q)
+    ours = solve_box_qp(BoxQP(form, -np.ones((2, n)), 0 * upper, upper, A, np.zeros(2)))
+    parts = (-np.ones(2 * n), A.reshape(2, -1), np.zeros(2), np.zeros(2 * n), upper.ravel())
+    theirs = ipop(np.tile(Q, (2, 2)), *parts)
+    assert ours.status.optimal and ours.residuals.kkt <= 1e-6
+    assert ours.primal <= theirs.objective + 1e-7 * abs(theirs.objective), (ours.primal, theirs)
