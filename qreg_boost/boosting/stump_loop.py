@@ -14,6 +14,7 @@ from numba import njit
 
 from qreg_boost.base.views import read_only
 from qreg_boost.boosting.learners.base import NIL, TIE, Memory
+from qreg_boost.boosting.learners.splits import LIGHT
 from qreg_boost.boosting.learners.tree_learner import PreparedTrees
 from qreg_boost.boosting.loop import Task, Ticker, boost
 from qreg_boost.boosting.losses import CheckLoss
@@ -167,7 +168,7 @@ class Record(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def weigh_cuts(codes, weights, least, cuts):
-    """Fill `cuts`: weights left of every cut, and which leave at least `least` rows on either side."""
+    """Fill `cuts`: weights left of every cut, and which leave `least` rows and some weight on either side."""
     p, n = codes.shape
     total = weights.sum()
     for j in range(p):
@@ -183,7 +184,8 @@ def weigh_cuts(codes, weights, least, cuts):
             w += weight[b]
             k += count[b]
             cuts.weight[first + b] = w
-            if k >= least and n - k >= least and b < last - first - 1:
+            heavy = min(w, total - w) > LIGHT * total
+            if heavy and k >= least and n - k >= least and b < last - first - 1:
                 cuts.scale[first + b] = total / (w * (total - w))
 
 

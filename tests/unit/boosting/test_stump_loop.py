@@ -27,6 +27,7 @@ WEIGHTS = {
     "none": lambda n: None,
     "counts": lambda n: np.random.default_rng(0).integers(0, 4, n).astype(float),
     "uneven": lambda n: np.random.default_rng(0).random(n) + 0.1,
+    "one row in all": lambda n: np.where(np.arange(n) == 7, 1.0, 1e-20),
 }
 
 
