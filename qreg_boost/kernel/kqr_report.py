@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 100
 MOST_PRINTED = 24
+SMALL_GAP = 1e-8
+"""A smaller gap is rounding, and not printed."""
 _STANDARDIZED = {"precomputed": "response", "spline": "response; x to [0, 1]"}
 
 
@@ -62,7 +64,8 @@ def _right(fit: KQRResults) -> Iterator[Fact]:
     yield Fact(loss, number(fit.risk), fit.risk, "Check loss")
     yield Fact("Pseudo R-squared (R1)", r1, r1, "R1")
     yield Fact("Objective (penalised)", number(fit.objective), fit.objective, "Objective")
-    yield Fact("Duality gap (relative)", f"{fit.duality_gap:.1e}", f"{fit.duality_gap:.1e}", "Duality gap")
+    gap = "below 1e-8" if fit.duality_gap < SMALL_GAP else f"{fit.duality_gap:.1e}"
+    yield Fact("Duality gap (relative)", gap, gap, "Duality gap")
 
 
 def _coefficients(fit: KQRResults) -> Table:
