@@ -209,6 +209,9 @@ def logitboost(
         "gradient": gradient steps from half the log-odds, mboost's Binomial.
     zmax : float or None
         Largest absolute working response of the Newton form; the authors take 2 to 4. None lifts the bound.
+        With it, a row far on the wrong side pulls with p (1 - p) `zmax`, which tends to 0: over many iterations, or
+        with learners that use all rows ("linear", "joint", "spline", "tree"), the loss may fall to a least and rise
+        again. A warning says so; ``zmax=None`` or an earlier stop, ``fit.at(m)``, mend it.
     mstop : int, "cv" or CV
         Number of iterations; "cv" chooses it by 10-fold cross-validation of the likelihood.
     nu : float, optional

@@ -32,7 +32,9 @@ class Folds:
     kind: str
 
 
-def make_folds(folds: Any, k: int, usable: np.ndarray, rows: np.ndarray, rng: Any) -> Folds:
+def make_folds(
+    folds: Any, k: int, usable: np.ndarray, rows: np.ndarray, rng: Any, y: np.ndarray | None = None
+) -> Folds:
     """Return folds over n rows.
 
     Parameters
@@ -46,6 +48,8 @@ def make_folds(folds: Any, k: int, usable: np.ndarray, rows: np.ndarray, rng: An
     rows : ndarray (n,)
         Positions of the rows in the caller's frame: folds for that whole frame are cut down to these.
     rng : int, Generator or None
+    y : ndarray (n,), optional
+        The response, for splitters that look at it; classes as numbers, missing in rows that may not be drawn.
 
     Raises
     ------
@@ -56,7 +60,7 @@ def make_folds(folds: Any, k: int, usable: np.ndarray, rows: np.ndarray, rng: An
         check_choice(folds, "folds", KINDS)
         drawn = _draw(folds, check_count(k, "k", 2 if folds == "kfold" else 1), usable, generator(rng))
     else:
-        drawn = _given(folds, usable, rows)
+        drawn = _given(folds, usable, rows, y)
     for j in range(drawn.train.shape[1]):
         if not drawn.train[:, j].any() or not drawn.held[:, j].any():
             part = "training" if not drawn.train[:, j].any() else "held-out"
@@ -95,10 +99,22 @@ def _draw(kind: str, k: int, usable: np.ndarray, rng: np.random.Generator) -> Fo
     return Folds(train, (train == 0) & usable[:, None], f"{kind}, {k} replicates")
 
 
-def _given(folds: Any, usable: np.ndarray, rows: np.ndarray) -> Folds:
+def _split(splitter: Any, n: int, y: np.ndarray | None) -> list[Any]:
+    """Return the (train, test) positions that an object with a method ``split`` makes of n rows."""
+    seen = None if y is None else np.nan_to_num(y)
+    try:
+        return list(splitter.split(np.zeros((n, 1)), seen))
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"`folds` is a {type(splitter).__name__} that cannot split the {n} rows of the fit by their response: "
+            f"{error} Pass the (train, test) positions as a list, or an array of fold labels."
+        ) from error
+
+
+def _given(folds: Any, usable: np.ndarray, rows: np.ndarray, y: np.ndarray | None) -> Folds:
     n = len(usable)
     if hasattr(folds, "split"):
-        folds, rows = list(folds.split(np.zeros((n, 1)))), np.arange(n)
+        folds, rows = _split(folds, n, y), np.arange(n)
     if isinstance(folds, Iterable) and not hasattr(folds, "shape"):
         folds = list(folds)
     if (

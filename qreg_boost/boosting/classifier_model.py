@@ -35,6 +35,10 @@ from qreg_boost.boosting.voting import Vote
 
 RISEN = 1.05
 """A loss that ends this much above its start says that the steps are too long."""
+PAST_LEAST = 1.01
+"""A loss that ends this much above its own least says that a bounded Newton step no longer goes down."""
+NOTHING = 1e-6
+"""A least loss below this share of the start is nil: what it rises by says nothing."""
 
 
 class ClassifierModel(BoostModel):
@@ -75,13 +79,18 @@ class ClassifierModel(BoostModel):
         return f"{_everywhere(fits[0])}: the fit crosses the boundary nowhere. More iterations may: fit.extend(m)."
 
     def _results(self, path: BoostPath, how: str, chosen: CVResult | None = None) -> ClassBoostResults:
-        if path.risks[-1] > RISEN * path.risks[0]:
-            warn(
-                f"The {self.loss_name} ended at {path.risks[-1]:.6g}, above the {path.risks[0]:.6g} it started from: "
-                f"the steps are too long for these rows. Lower `nu`, which is {self._one.nu:g}.",
-                ConvergenceWarning,
-            )
+        if why := self._why_risen(path.risks):
+            warn(why, ConvergenceWarning)
         return self.results_kind(self._facts(how), path, path.length, self, chosen)
+
+    def _why_risen(self, risks: np.ndarray) -> str:
+        """Return what to say of a loss by iteration (m + 1,) that rose, or an empty string."""
+        if risks[-1] <= RISEN * risks[0]:
+            return ""
+        return (
+            f"The {self.loss_name} ended at {risks[-1]:.6g}, above the {risks[0]:.6g} it started from: "
+            f"the steps are too long for these rows. Lower `nu`, which is {self._one.nu:g}."
+        )
 
     def _start(self, y: np.ndarray, weights: np.ndarray) -> float:
         if np.ptp(y) == 0.0:
@@ -261,6 +270,18 @@ class LogitBoost(ClassifierModel):
 
     def _unit(self, y: np.ndarray, weights: np.ndarray) -> float:
         return 0.5 if self._one.form == "newton" else 1.0  # F <- F + f / 2, Algorithm 3
+
+    def _why_risen(self, risks: np.ndarray) -> str:
+        if self._one.form != "newton" or self._one.zmax is None:
+            return super()._why_risen(risks)
+        best = int(np.argmin(risks))
+        if risks[-1] <= max(PAST_LEAST * risks[best], NOTHING * risks[0]):
+            return ""
+        return (
+            f"The {self.loss_name} was least at iteration {best}, {risks[best]:.6g}, and ended at {risks[-1]:.6g}: a "
+            f"row that is far on the wrong side pulls less and less, because its working response is held to "
+            f"zmax = {self._one.zmax:g}. zmax=None lifts the bound; or stop earlier: fit.at({best})."
+        )
 
     def _own_facts(self) -> dict[str, Any]:
         return {**super()._own_facts(), "form": self._one.form, "zmax": self._one.zmax}

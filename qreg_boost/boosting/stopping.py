@@ -134,7 +134,12 @@ class CVResult:
 
 
 def cross_validate(
-    fold_risk: FoldRisk, cv: CV, weights: np.ndarray, rows: np.ndarray, description: str = "cross-validation"
+    fold_risk: FoldRisk,
+    cv: CV,
+    weights: np.ndarray,
+    rows: np.ndarray,
+    description: str = "cross-validation",
+    y: np.ndarray | None = None,
 ) -> CVResult:
     """Return the out-of-sample loss of `fold_risk` over the folds of `cv`.
 
@@ -146,8 +151,10 @@ def cross_validate(
         Case weights; rows of weight 0 are neither trained nor judged on.
     rows : ndarray (n,)
         Positions of the rows in the caller's frame, to which folds given by the caller may refer.
+    y : ndarray (n,), optional
+        The response, for folds that look at it.
     """
-    folds: Folds = make_folds(cv.folds, cv.k, weights > 0, rows, cv.rng)
+    folds: Folds = make_folds(cv.folds, cv.k, weights > 0, rows, cv.rng, y)
     tasks = [(folds.train[:, k] * weights, folds.held[:, k] * weights, cv.max) for k in range(folds.train.shape[1])]
     risks = run_tasks(fold_risk, tasks, n_jobs=cv.n_jobs, progress=cv.progress, description=description)
     table = pd.DataFrame(np.array(risks), index=pd.RangeIndex(1, len(risks) + 1, name="fold"))

@@ -115,7 +115,7 @@ def reject_folds(folds: Any, k: int, y: np.ndarray, groups: Any, rows: np.ndarra
             folds = _whole_groups(_of_rows(groups, rows, design), k, random)
     elif groups is not None:
         raise InputError('`groups` is for folds="kfold"; folds that are given hold groups together themselves.')
-    drawn = make_folds(folds, k, np.ones(n, dtype=bool), frame_rows, rng)
+    drawn = make_folds(folds, k, np.ones(n, dtype=bool), frame_rows, rng, y)
     for j in range(drawn.train.shape[1]):
         if len(np.unique(y[drawn.train[:, j] > 0])) < 2:
             raise InputError(f"The training part of fold {j + 1} has one class only; use fewer or other folds.")

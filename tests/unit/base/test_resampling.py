@@ -136,3 +136,23 @@ def test_an_error_of_a_task_is_raised() -> None:
 
 def test_no_tasks() -> None:
     assert run_tasks(max, []) == []
+
+
+def test_a_splitter_sees_the_response() -> None:
+    from sklearn.model_selection import StratifiedKFold
+
+    y = (np.arange(N) < 5).astype(float)
+    folds = make_folds(StratifiedKFold(5), 0, ALL, ROWS, 0, y)
+    assert folds.held.shape == (N, 5) and (y @ folds.held == 1.0).all()
+    # a row of weight 0 may have no class: it is in no fold
+    without = make_folds(StratifiedKFold(5), 0, SOME, ROWS, 0, np.where(SOME, y, np.nan))
+    assert not without.held[~SOME].any() and without.held.sum() == SOME.sum()
+
+
+def test_a_splitter_that_cannot_split_says_why() -> None:
+    from sklearn.model_selection import GroupKFold, StratifiedKFold
+
+    with pytest.raises(InputError, match=r"StratifiedKFold that cannot split the 20 rows.*continuous"):
+        make_folds(StratifiedKFold(5), 0, ALL, ROWS, 0, np.linspace(0.0, 0.7, N))
+    with pytest.raises(InputError, match=r"GroupKFold that cannot split.*groups.*as a list"):
+        make_folds(GroupKFold(5), 0, ALL, ROWS, 0)

@@ -377,3 +377,40 @@ def test_one_class_for_every_row_is_warned_of() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         qb.qbc(FORMULA, rare, 0.1, mstop=0)
+
+
+# -- a bounded Newton step
+
+
+@pytest.mark.parametrize("learner", ["linear", "joint", "spline"])
+def test_a_bounded_newton_step_that_goes_past_the_least_is_warned_of(learner: str) -> None:
+    with pytest.warns(ConvergenceWarning, match=r"least at iteration \d+, .*zmax=None lifts the bound.*fit\.at\("):
+        fit = qb.logitboost(FORMULA, DATA, learner=learner, mstop=300, progress=False)
+    best = int(fit.risk_path.idxmin())
+    assert fit.risk > 1.01 * fit.risk_path[best]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # both remedies hold
+        free = qb.logitboost(FORMULA, DATA, learner=learner, mstop=300, zmax=None, progress=False)
+        assert free.risk < fit.risk_path.min()
+        assert fit.at(best).risk == fit.risk_path.min()
+
+
+def test_a_bounded_newton_step_is_not_warned_of_where_it_goes_down() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        qb.logitboost(FORMULA, DATA, learner="linear", mstop=5, progress=False)
+        qb.logitboost("y ~ x", {"y": np.repeat(["a", "b"], 10), "x": np.arange(20.0)}, mstop=200, progress=False)
+
+
+@pytest.mark.parametrize("function", [qb.qbc, qb.l2boost, qb.logitboost, qb.adaboost])
+def test_folds_may_look_at_the_classes(function) -> None:
+    from sklearn.model_selection import StratifiedKFold
+
+    folds = StratifiedKFold(4)
+    fit = function(FORMULA, DATA, mstop=qb.CV(folds=folds, max=10, progress=False), progress=False)
+    assert len(fit.chosen.risk) == 4
+    pairs = list(folds.split(np.zeros((N, 1)), DATA["y"] == "yes"))
+    pd.testing.assert_frame_equal(
+        function(FORMULA, DATA, mstop=10, progress=False).cv(folds=folds, progress=False).risk,
+        function(FORMULA, DATA, mstop=10, progress=False).cv(folds=pairs, progress=False).risk,
+    )
