@@ -10,14 +10,11 @@ import numpy as np
 from qreg_boost.base.tables import Fact
 from qreg_boost.base.typeset import fraction, level, number, share
 from qreg_boost.boosting.base_words import Words
+from qreg_boost.boosting.class_rest import FEW, at_rest
 
 if TYPE_CHECKING:
     from qreg_boost.boosting.classifier_results import ClassBoostResults
     from qreg_boost.boosting.l2_results import L2Results
-
-
-FEW = 0.05
-"""Below this share of rows near the boundary the run has come to rest, wherever it is."""
 
 
 class ClassWords(Words):
@@ -89,8 +86,12 @@ class QBCWords(ClassWords):
         if fit.mstop and (near := fit.near_boundary) < FEW:
             yield (
                 f"{share(near)} of the rows have a fit within 2 h of 0, where the score's gradient counts: further "
-                "iterations change little. A larger `h` keeps more rows in play."
+                "iterations change little."
             )
+            if fit.resting_since is not None:
+                yield at_rest(fit)
+            elif fit.facts.learner != "stump":
+                yield "A larger `h` keeps more rows in play."
 
 
 class LogitBoostWords(ClassWords):

@@ -13,6 +13,7 @@ from qreg_boost.base.classes import Classes, read_classes
 from qreg_boost.base.design import Design
 from qreg_boost.boosting.base_model import BoostModel
 from qreg_boost.boosting.class_losses import Binomial, Errors, Exponential, NewtonBinomial, SmoothedScore, Votes
+from qreg_boost.boosting.class_rest import at_rest
 from qreg_boost.boosting.class_settings import (
     AdaBoostSettings,
     ClassSettings,
@@ -67,8 +68,13 @@ class ClassifierModel(BoostModel):
     def fit(self) -> Any:
         """Return the fit, or the fits at several taus; warns where one class is predicted for every row."""
         fit = super().fit()
-        self._warn_of_one_class(fit.fits if self.taus is not None else [fit])
+        fits = fit.fits if self.taus is not None else [fit]
+        self._warn_of_one_class(fits)
+        self._warn_of_rest(fits)
         return fit
+
+    def _warn_of_rest(self, fits: Sequence[ClassBoostResults]) -> None:
+        """Warn of fits that stopped moving long before they were asked to; QBC knows such."""
 
     def _warn_of_one_class(self, fits: Sequence[ClassBoostResults]) -> None:
         sided = [fit for fit in fits if fit.mstop and fit.tally.one_sided]
@@ -213,6 +219,12 @@ class QBC(ClassifierModel):
 
     def _first(self, y: np.ndarray, weights: np.ndarray) -> float:
         return 0.0  # Zheng (2012), Fig. 3
+
+    def _warn_of_rest(self, fits: Sequence[ClassBoostResults]) -> None:
+        resting = [fit for fit in fits if fit.resting_since is not None and not fit.tally.one_sided]
+        if resting:
+            where = f"At tau = {listed(f'{fit.tau:g}' for fit in resting)}: " if len(fits) > 1 else ""
+            warn(where + at_rest(resting[0]), ConvergenceWarning)
 
     def _own_facts(self) -> dict[str, Any]:
         return {**super()._own_facts(), "h": self._one.h, "cost": self._one.cost}

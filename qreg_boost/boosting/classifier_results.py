@@ -13,6 +13,7 @@ from qreg_boost.base.checks import InputError, NotDefinedError, check_choice, li
 from qreg_boost.base.classes import Classes
 from qreg_boost.base.frames import as_frame
 from qreg_boost.base.tally import Tally
+from qreg_boost.boosting.class_rest import resting_since
 from qreg_boost.boosting.results import BoostResults
 from qreg_boost.boosting.stopping import CV, CVResult
 
@@ -110,6 +111,11 @@ class ClassBoostResults(BoostResults):
             return np.nan
         near = np.abs(self.decision_function().to_numpy()) <= 2.0 * h
         return float(np.average(near, weights=self.model.weights))
+
+    @cached_property
+    def resting_since(self) -> int | None:
+        """Iteration since which no training label has changed, of a QBC run at rest; else, or without rows, None."""
+        return resting_since(self)
 
     # -- errors
 

@@ -414,3 +414,47 @@ def test_folds_may_look_at_the_classes(function) -> None:
         function(FORMULA, DATA, mstop=10, progress=False).cv(folds=folds, progress=False).risk,
         function(FORMULA, DATA, mstop=10, progress=False).cv(folds=pairs, progress=False).risk,
     )
+
+
+# -- a run at rest
+
+
+def noisy(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 10))
+    return np.where(X @ np.r_[1.0, 0.7, -0.5, np.zeros(7)] + rng.normal(size=300) > 0, 1, 0), X
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_stumps_that_never_leave_their_first_stump_are_warned_of(seed: int) -> None:
+    y, X = noisy(seed)
+    with pytest.warns(
+        ConvergenceWarning, match=r"no label of a training row has changed since iteration 1 of 200.*1 of 10 terms"
+    ):
+        fit = qb.QBC(y, X, 0.45, learner="stump", mstop=200, progress=False).fit()
+    assert fit.resting_since == 1
+    summary = " ".join(str(fit.summary()).split())
+    assert "has changed since iteration 1 of 200" in summary and "keeps more rows in play" not in summary
+    # what the message advises moves on; what it says does not help does not
+    for remedy in ({"learner": "tree"}, {"learner": "linear"}, {"learner": "stump", "step": "line"}):
+        other = qb.QBC(y, X, 0.45, mstop=200, progress=False, **remedy).fit()
+        assert other.resting_since is None and other.selected.nunique() > 1 and other.error_rate < fit.error_rate
+    for vain in ({"h": 0.5}, {"h": 2.0}, {"nu": 0.01}, {"h": 1.0, "nu": 0.02}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            assert qb.QBC(y, X, 0.45, learner="stump", mstop=200, progress=False, **vain).fit().selected.nunique() == 1
+
+
+def test_several_runs_at_rest_are_one_warning() -> None:
+    y, X = noisy(0)
+    with pytest.warns(ConvergenceWarning) as caught:
+        qb.QBC(y, X, [0.4, 0.45, 0.5], learner="stump", mstop=100, progress=False).fit()
+    assert [str(one.message)[:27] for one in caught] == ["At tau = 0.4, 0.45: The run"]
+
+
+def test_a_run_without_errors_or_of_few_iterations_is_not_at_rest() -> None:
+    y, X = noisy(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        qb.QBC(y, X, 0.45, learner="stump", mstop=39, progress=False).fit()
+        qb.QBC(X[:, 0] > 0, X, 0.45, learner="stump", mstop=200, progress=False).fit()
