@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,8 +12,6 @@ import pandas as pd
 from qreg_boost.base.checks import InputError, listed
 from qreg_boost.base.design import Design, Encoder
 from qreg_boost.base.facts import Facts
-from qreg_boost.base.levels import Levels
-from qreg_boost.base.saved_design import parts_of, restore_design
 from qreg_boost.compose.boosters import Booster, as_booster, restore_parts
 from qreg_boost.compose.parts import parts_state
 from qreg_boost.compose.withholding_model import WithholdingModel
@@ -245,17 +243,11 @@ def restore_withholding(
     kind: type[WithholdingModel], meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
 ) -> tuple[Facts, Encoder, Any, dict[str, np.ndarray]]:
     """Return facts, encoder, model or None, and the fit's own arrays of a saved file."""
-    facts = Facts.from_state(meta["facts"])
-    parts = parts_of(arrays, "fit", "encoder", "model")
-    encoder = Encoder.from_state(meta["encoder"], parts["encoder"])
-    model = None
-    if "model" in meta:
-        model = kind.__new__(kind)
-        design = restore_design(meta["model"], parts["model"], facts, encoder)
-        options = dict(meta["options"])
+    opened = kind.opened(meta, arrays)
+    model = opened.model
+    if model is not None:
+        options = model.options
         model.prices = Prices(**options.pop("prices"))
-        model.design = replace(design)
-        model.options, model.call = {**kind.defaults, **options}, facts.call
-        model.levels = Levels.from_state(facts.own["levels"])
+        model.options = {**kind.defaults, **options}
         model._inner({name: value for name, value in options.items() if name not in WithholdingModel.defaults})
-    return facts, encoder, model, parts["fit"]
+    return opened.facts, opened.encoder, model, dict(opened.parts["fit"])

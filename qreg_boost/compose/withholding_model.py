@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,41 +22,6 @@ class WithholdingModel(ClassModel):
     defaults: ClassVar[dict[str, Any]] = {"d": USUAL_PRICE, "cost": None, "event": None, "progress": True}
 
     prices: Prices
-
-    def __init__(
-        self,
-        y: Any,
-        X: Any,
-        *,
-        names: Sequence[str] | None = None,
-        weights: Any = None,
-        missing: str = "drop",
-        **options: Any,
-    ) -> None:
-        self._take(Design.from_arrays(y, X, names=names, weights=weights, missing=missing, response="raw"), options)
-
-    @classmethod
-    def from_formula(
-        cls,
-        formula: str,
-        data: Any,
-        *,
-        weights: Any = None,
-        subset: Any = None,
-        missing: str = "drop",
-        env: Any = None,
-        **options: Any,
-    ) -> Any:
-        """Return the model of a formula; arguments as in `qreg_boost.reject_classifier`.
-
-        `env` is where functions named in the formula are looked up: a mapping, or None for those the package knows.
-        """
-        model = cls.__new__(cls)
-        design = Design.from_formula(
-            formula, data, weights=weights, subset=subset, missing=missing, env=env, response="raw"
-        )
-        model._take(design, options)
-        return model
 
     def _take(self, design: Design, given: Mapping[str, Any]) -> None:
         options = {**self.defaults, **given}

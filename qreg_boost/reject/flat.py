@@ -18,6 +18,8 @@ from qreg_boost.kernel.sifting import solve_by_sifting
 
 MANY_ROWS = 1000
 """From so many rows on, a step that has a start is solved on the variables that it leaves open."""
+MOST_OPEN = 0.6
+"""With a larger share of its rows open, the step is solved whole and without the start."""
 CLEAR = 0.1
 """Rows come to lie this share of mu clear of the kinks."""
 BOTH = ((1.0, 0.0), (-1.0, 0.0), (0.0, -1.0), (1.0, -1.0), (-1.0, -1.0))
@@ -59,14 +61,22 @@ def solve_step(problem: BoxQP, mu: float, warm: BoxSolution | None) -> BoxSoluti
 
 def solve_warm(problem: BoxQP, warm: BoxSolution | None) -> BoxSolution:
     """Return the solution, of many rows by way of the variables that `warm` does not put at a bound for certain."""
-    if warm is not None and problem.Q.n >= MANY_ROWS and warm.u.shape == problem.c.shape:
-        found = solve_by_sifting(problem, warm, _quietly)
-        if found is not None:
-            return found
-    return solve_box_qp(problem, warm, quiet=True)
+    if warm is None or problem.Q.n < MANY_ROWS or warm.u.shape != problem.c.shape:
+        return solve_box_qp(problem, warm, quiet=True)
+    try:
+        found = solve_by_sifting(problem, warm, _narrow)
+    except _Wide:
+        found = None
+    return solve_box_qp(problem, None, quiet=True) if found is None else found
 
 
-def _quietly(problem: BoxQP, start: BoxSolution | None) -> BoxSolution:
+class _Wide(Exception):
+    """Most rows are open: the start says too little."""
+
+
+def _narrow(problem: BoxQP, start: BoxSolution | None) -> BoxSolution:
+    if (problem.upper > problem.lower).any(axis=0).mean() > MOST_OPEN:
+        raise _Wide
     return solve_box_qp(problem, start, quiet=True)
 
 

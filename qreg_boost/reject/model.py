@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -21,11 +21,9 @@ from qreg_boost.base.checks import (
     warn,
 )
 from qreg_boost.base.class_model import ClassModel
-from qreg_boost.base.design import Design, Encoder
+from qreg_boost.base.design import Design
 from qreg_boost.base.facts import Facts
-from qreg_boost.base.levels import Levels
 from qreg_boost.base.resampling import generator
-from qreg_boost.base.saved_design import parts_of, restore_design
 from qreg_boost.kernel.kernels import Kernel, Precomputed, read_kernel, restore_kernel
 from qreg_boost.kernel.program import shortfall
 from qreg_boost.reject.choosing import Grid, Problem, RejectCV, cross_validate, read_grid, reject_folds
@@ -69,41 +67,6 @@ class RejectClassifier(ClassModel):
 
     prices: Prices
     kernel: Kernel
-
-    def __init__(
-        self,
-        y: Any,
-        X: Any,
-        *,
-        names: Sequence[str] | None = None,
-        weights: Any = None,
-        missing: str = "drop",
-        **options: Any,
-    ) -> None:
-        self._take(Design.from_arrays(y, X, names=names, weights=weights, missing=missing, response="raw"), options)
-
-    @classmethod
-    def from_formula(
-        cls,
-        formula: str,
-        data: Any,
-        *,
-        weights: Any = None,
-        subset: Any = None,
-        missing: str = "drop",
-        env: Any = None,
-        **options: Any,
-    ) -> RejectClassifier:
-        """Return the model of a formula; arguments as in `qreg_boost.reject_classifier`.
-
-        `env` is where functions named in the formula are looked up: a mapping, or None for those the package knows.
-        """
-        model = cls.__new__(cls)
-        design = Design.from_formula(
-            formula, data, weights=weights, subset=subset, missing=missing, env=env, response="raw"
-        )
-        model._take(design, options)
-        return model
 
     def _take(self, design: Design, given: Mapping[str, Any]) -> None:
         unknown = [name for name in given if name not in DEFAULTS]
@@ -323,24 +286,18 @@ def sides(fitted: Fitted) -> np.ndarray:
 
 def restore_reject(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> RejectResults:
     """Return the results that a file of `RejectResults.save` holds; with a model if the rows were saved."""
-    facts = Facts.from_state(meta["facts"])
-    parts = parts_of(arrays, "fit", "encoder", "model")
-    encoder = Encoder.from_state(meta["encoder"], parts["encoder"])
-    model = None
-    if "model" in meta:
-        model = RejectClassifier.__new__(RejectClassifier)
-        model.design = restore_design(meta["model"], parts["model"], facts, encoder)
-        options = dict(meta["options"])
+    opened = RejectClassifier.opened(meta, arrays)
+    facts, model = opened.facts, opened.model
+    if model is not None:
+        options = model.options
         model.kernel, model.prices = restore_kernel(options.pop("kernel")), Prices(**options.pop("prices"))
-        model.options, model.call = {**DEFAULTS, **options, "kernel": model.kernel}, facts.call
+        model.options = {**DEFAULTS, **options, "kernel": model.kernel}
         model.starts, model.random = read_starts(options["starts"])
-        model.levels = Levels.from_state(facts.own["levels"])
-    fit = parts["fit"]
-    state = meta["fit"]
+    fit, state = opened.parts["fit"], meta["fit"]
     scale = Scale(fit["centre"], fit["spread"])
     made = Machine(restore_kernel(state["kernel"]), scale, fit["Z"], fit["c"], state["b"], state["rho"])
     duals = {name.removeprefix("dual_"): values for name, values in fit.items() if name.startswith("dual_")}
-    return RejectResults(facts, made, duals, model, encoder)
+    return RejectResults(facts, made, duals, model, opened.encoder)
 
 
 __all__ = ["Grid", "RejectClassifier", "restore_reject"]

@@ -284,3 +284,18 @@ def test_minima_are_told_apart_by_R() -> None:
     shifted = replace(one, risks=(one.risk * 1.1,))
     assert Minima((one, one, shifted)).distinct == 2
     assert Minima((shifted, one)).best is one
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("d", [0.1, 0.3])
+def test_many_rows_give_the_R_of_whole_programs(d: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps on the variables that the step before leaves open end where steps on all of them do."""
+    from qreg_boost.reject import flat
+
+    X, y = rows(1200, 6, 3)
+    one = task(X, y, d, 2.0, 1.0, 0.1)
+    narrow = deterministic(one)
+    monkeypatch.setattr(flat, "MANY_ROWS", 10**9)
+    whole = deterministic(one)
+    assert [m.risk for m in narrow.each] == pytest.approx([m.risk for m in whole.each], rel=1e-7)
+    assert max(m.worst.residuals.kkt for m in narrow.each) < 1e-6
