@@ -61,6 +61,16 @@ class Encoder:
     blocks: tuple[Block, ...] = ()
     branch: bool = False
 
+    @property
+    def levelled(self) -> tuple[bool, ...]:
+        """Whether the columns of each term code levels: one product of categorical factors, 0 or 1, one 1 at most."""
+        first, coded = 0, set()
+        for block in self.blocks:
+            if all(contrasts is not None and _is_treatment(contrasts) for contrasts in block.contrasts):
+                coded.add(tuple(range(first, first + block.width)))
+            first += block.width
+        return tuple(term.columns in coded for term in self.terms)
+
     def encode(self, data: Any, offset: Any = None) -> NewData:
         """Return new data encoded as the training data were.
 
@@ -247,6 +257,11 @@ def evaluate(factor: CodedFactor, columns: Mapping[str, Any], source: Source, ro
     if values.shape[1] != factor.width:
         raise InputError(f"'{label}' had {factor.width} columns in training and has {values.shape[1]} now.")
     return values
+
+
+def _is_treatment(contrasts: np.ndarray) -> bool:
+    """Return whether each level (row) has zeros and at most one 1."""
+    return bool(np.isin(contrasts, (0.0, 1.0)).all() and (contrasts.sum(axis=1) <= 1.0).all())
 
 
 def _numbers(data: Any, label: str) -> np.ndarray:

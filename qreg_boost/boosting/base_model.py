@@ -245,6 +245,7 @@ class BoostModel(ABC):
             intercept=design.intercept,
             all_rows=design.X,
             branches=design.encoder.branch,
+            factors=np.array(design.encoder.levelled, dtype=np.bool_),
         )
         learner: PreparedLearner = self._one.learner.prepare(predictors)
         return Task(

@@ -90,7 +90,8 @@ class Adaptive(StepRule):
 
     The step is ``first`` times the number of times the learner was chosen (at most `longest`) over the root of one plus
     its turns, the times when its direction was opposite to its last one. A step that raises the risk by more than the
-    share `guard` doubles the learner's turns and adds one.
+    share `guard` doubles the learner's turns and adds one. Updates in units of the fit, the best constants for the
+    residuals, are taken whole at most: their step is no more than 1.
 
     Chosen among some four thousand rules by the worst gap to the optimum over seven data sets: see the vignette on the
     step rule.
@@ -112,7 +113,8 @@ class Adaptive(StepRule):
         memory.chosen[j] += 1.0
         memory.turns[j] += task.learner.turned(update, memory)
         task.learner.remember(update, memory)
-        return LineStep(self.first * min(memory.chosen[j], self.longest) / np.sqrt(1.0 + memory.turns[j]))
+        step = self.first * min(memory.chosen[j], self.longest) / np.sqrt(1.0 + memory.turns[j])
+        return LineStep(min(step, 1.0) if task.learner.in_units_of_fit else step)
 
     def after(self, update: Update, before: float, after: float, memory: Memory) -> None:
         """Count the learner's turns twice, plus one, if the risk rose too much."""

@@ -91,6 +91,8 @@ class Predictors:
         All rows, those of weight 0 included.
     branches : bool
         Whether rows stay that miss predictors, which are NaN then.
+    factors : ndarray (b,) of bool or None
+        Terms whose columns code the levels of a factor: 0 or 1, with at most one 1 in any row there can be.
     """
 
     X: np.ndarray
@@ -102,6 +104,7 @@ class Predictors:
     by_column: np.ndarray | None = None
     all_rows: np.ndarray | None = None
     branches: bool = False
+    factors: np.ndarray | None = None
 
 
 class Fitter(Protocol):

@@ -28,17 +28,18 @@ class Stump:
     """One split in two, the best by least squares: the base learner of the paper's Tables 7 to 9.
 
     Of equal splits the lowest column wins, then the lowest cut; cuts lie midway between neighbouring values of the
-    rows. A term of several columns that are 0 or 1 with at most one 1 per row is a factor (treatment coding: where all
-    are 0 stands the reference level): its levels are ordered by the mean of the negative gradient and cut along that
-    order, which finds the best of all divisions in two (Fisher 1958; Breiman et al. 1984). The columns of any other
-    term are split one by one.
+    rows. The columns of a categorical variable in treatment coding, or of a product of such variables, are one factor:
+    its levels are ordered by the mean of the negative gradient and cut along that order, which finds the best of all
+    divisions in two (Fisher 1958; Breiman et al. 1984). The columns of any other term, and those of arrays, are split
+    one by one.
 
     Parameters
     ----------
     leaf : {"mean", "quantile", "majority"}
         What a leaf adds: the mean of the negative gradient, times the step; the constant of least loss for its
-        residuals, times `nu` (for the check loss their tau-quantile: Kriegler and Berk 2007; R's gbm); or +1 and -1 by
-        the sign of the mean, the vote of discrete AdaBoost.
+        residuals (for the check loss their tau-quantile: Kriegler and Berk 2007; R's gbm), of which a step takes the
+        share `nu` under step="fixed", a growing share of at most 1 under "adaptive"; or +1 and -1 by the sign of the
+        mean, the vote of discrete AdaBoost.
     bins : {"auto"}, None or int
         None compares all cuts between distinct values; a number, 2 to 65535, puts columns of more values into so many
         bins of even weight first. "auto" is None for up to 4096 rows and a million values, 255 for more.
@@ -92,7 +93,11 @@ class Tree:
     """A regression tree: splits inside splits, so that terms act together.
 
     Splits, factors, ties and the parameters `leaf`, `bins`, `monotone`, `ties` and `min_rows` are those of `Stump`;
-    under `monotone` the midpoint of the two values of an ordered split bounds all leaves below it.
+    under `monotone` the midpoint of the two values of an ordered split bounds all leaves below it. A tree of two leaves
+    is a stump.
+
+    A split must lower the squared error by itself: what only two splits together explain, such as the sign of x1 x2
+    over rows in balance (XOR), is not found, for the first of them gains nothing.
 
     Parameters
     ----------
@@ -176,6 +181,8 @@ def _prepared(learner: Stump | Tree, data: Predictors, depth: int, leaves: int |
     from qreg_boost.boosting.learners.tree_columns import split_columns  # compiled: only once a fit needs it
     from qreg_boost.boosting.learners.tree_learner import PreparedTrees
 
+    if leaves == 2:
+        depth, leaves = 1, None
     small = len(data.X) <= EXACT and data.X.size <= FEW
     bins = (None if small else BINS) if learner.bins == "auto" else learner.bins
     return PreparedTrees.of(

@@ -40,10 +40,9 @@ def split_columns(data: Predictors, bins: int | None, monotone: Mapping[str, int
     first: list[int] = []
     width: list[int] = []
     term: list[int] = []
-    everything = data.X if data.all_rows is None else data.all_rows
     for k in range(len(data.terms)):
         start, stop = int(data.blocks[k]), int(data.blocks[k + 1])
-        if is_factor(everything[:, start:stop]):
+        if data.factors is not None and data.factors[k] and stop - start > 1:
             first.append(start)
             width.append(stop - start)
             term.append(k)
@@ -53,18 +52,6 @@ def split_columns(data: Predictors, bins: int | None, monotone: Mapping[str, int
             term.extend([k] * (stop - start))
     own = np.array(first, dtype=np.int32), np.array(width, dtype=np.int32), np.array(term, dtype=np.int32)
     return SplitColumns(_binned(data, own[0], own[1], bins), *own, _directions(data, own, monotone))
-
-
-def is_factor(X: np.ndarray) -> bool:
-    """Return whether columns (n, k), k > 1, are 0 or 1 with at most one 1 per row: a factor's treatment coding.
-
-    >>> is_factor(np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]])), is_factor(np.array([[1.0, 1.0], [0.0, 0.0]]))
-    (True, False)
-    """
-    if X.shape[1] < 2:
-        return False
-    X = X[~np.isnan(X).any(axis=1)]
-    return bool(((X == 0.0) | (X == 1.0)).all() and (X.sum(axis=1) <= 1.0).all())
 
 
 def _binned(data: Predictors, first: np.ndarray, width: np.ndarray, bins: int | None) -> Binned:

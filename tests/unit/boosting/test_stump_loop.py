@@ -8,6 +8,7 @@ import pytest
 import qreg_boost as qb
 from qreg_boost.boosting.learners import Stump, Tree
 from qreg_boost.boosting.loop import boost
+from qreg_boost.boosting.loops import loop_of
 from qreg_boost.boosting.losses import CheckLoss
 from qreg_boost.boosting.model import QBR
 from qreg_boost.boosting.stump_loop import boost_stumps, runs_here
@@ -82,3 +83,11 @@ def test_other_learners_are_left_to_the_general_loop(learner) -> None:
     y, X = draw(100, 3, seed=3, digits=9)
     model = QBR(y, X, 0.5, learner=learner)
     assert not runs_here(model.task(model.weights))
+
+
+@pytest.mark.parametrize("learner", [Tree(depth=1), Tree(depth=None, leaves=2), Tree(depth=3, leaves=2)])
+def test_trees_of_two_leaves_run_here(learner) -> None:
+    y, X = draw(100, 3, seed=3, digits=9)
+    model = QBR(y, X, 0.5, learner=learner)
+    task = model.task(model.weights)
+    assert runs_here(task) and loop_of(task) is boost_stumps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -11,14 +12,13 @@ import pytest
 import qreg_boost as qb
 from qreg_boost.base.checks import InputError
 from qreg_boost.boosting.learners import Predictors, Stump, Tree
-from qreg_boost.boosting.learners.tree_columns import is_factor
 from qreg_boost.boosting.loop import boost
 from qreg_boost.boosting.model import QBR
 from tests.unit.boosting.cases import draw, frame
 
 
 def prepared(learner: Stump | Tree, X: np.ndarray, weights: np.ndarray | None = None, blocks: list[int] | None = None):
-    """Return a learner prepared with X (n, p), each column its own term unless blocks are given."""
+    """Return a learner prepared with X (n, p), each column its own term unless blocks are given, those of factors."""
     n, p = X.shape
     ends = np.arange(p + 1) if blocks is None else np.array(blocks)
     return learner.prepare(
@@ -29,6 +29,7 @@ def prepared(learner: Stump | Tree, X: np.ndarray, weights: np.ndarray | None = 
             terms=tuple(f"t{k}" for k in range(len(ends) - 1)),
             columns=tuple(f"x{j}" for j in range(p)),
             intercept=True,
+            factors=np.diff(ends) > 1,
         )
     )
 
@@ -110,6 +111,15 @@ def test_a_gradient_that_nothing_explains_moves_all_rows_alike() -> None:
     np.testing.assert_allclose(update.fitted, 0.3, rtol=1e-15)
 
 
+def test_a_split_must_gain_by_itself() -> None:
+    """Balanced XOR: no first split gains, so the two that would explain all are not found; one row more is enough."""
+    X = np.repeat([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], 5, axis=0)
+    u = np.where(X[:, 0] == X[:, 1], 1.0, -1.0)
+    assert prepared(Tree(2), X).update(u).nodes.column.tolist() == [-1]
+    found = prepared(Tree(2), np.vstack((X, [[0.0, 0.0]]))).update(np.append(u, 1.0))
+    np.testing.assert_allclose(found.fitted, np.append(u, 1.0), atol=1e-12)
+
+
 # -- factors
 
 
@@ -131,12 +141,32 @@ def test_the_best_division_of_a_factors_levels_is_found(intercept: str) -> None:
 
 
 def test_what_counts_as_a_factor() -> None:
-    dummies = np.array([[0, 0], [1, 0], [0, 1]], dtype=float)
-    assert is_factor(dummies)
-    assert is_factor(np.vstack((dummies, [np.nan, np.nan])))
-    assert not is_factor(dummies[:, :1])
-    assert not is_factor(np.vstack((dummies, [1.0, 1.0])))
-    assert not is_factor(0.5 * dummies)
+    data = frame(60).assign(d=lambda d: (d["x1"] > 0).astype(float), b=lambda d: d["x2"] > 0, k=np.arange(60) % 3)
+    data["h"] = np.where(data["k"] == 1, "u", "v")
+
+    def split(formula: str) -> list[int]:
+        model = QBR.from_formula(formula, data, tau=0.5, learner="stump")
+        return model.task(model.weights).learner.split.width.tolist()
+
+    assert split("y ~ g + C(k) + h") == [3, 2, 0]
+    assert split("y ~ g * b") == [3, 0, 3]
+    assert split("y ~ 0 + g + x1") == [4, 0]
+    assert split("y ~ d:g + C(g, Sum)") == [0, 0, 0, 0, 0, 0, 0]
+    # g:h without g and h is h beside the levels of g within each: two ones a row
+    assert split("y ~ g:h") == [0] * 7
+    dummies = np.eye(3)[data["k"]]
+    arrays = QBR(data["y"], dummies, 0.5, learner="stump")
+    assert arrays.task(arrays.weights).learner.split.width.tolist() == [0, 0, 0]
+
+
+def test_a_number_times_a_factor_is_no_factor_whatever_its_values_in_training() -> None:
+    """d is 0 or 1 in training: 0.3 lies below every cut, as 0 does, and 7 above, as 1 does."""
+    data = frame(120).assign(d=np.arange(120.0) % 2)
+    data["y"] += 3.0 * data["d"] * (data["g"] != "a")
+    for learner in ("stump", "tree"):
+        fit = qb.qbr("y ~ x1 + g:d", data, 0.5, learner=learner, mstop=60, progress=False)
+        at = {d: fit.predict(data.assign(d=d)) for d in (0.0, 0.3, 1.0, 7.0)}
+        assert at[0.3].equals(at[0.0]) and at[7.0].equals(at[1.0]) and not at[0.0].equals(at[1.0])
 
 
 def test_columns_of_other_terms_are_split_one_by_one_under_the_terms_name() -> None:
@@ -225,6 +255,25 @@ def test_leaves_take_the_quantile_of_their_residuals(learner) -> None:
         np.testing.assert_allclose(fit[inside], np.sort(y[inside])[rank - 1], rtol=1e-12)
 
 
+@pytest.mark.parametrize("nu", [0.3, 1.0])
+@pytest.mark.parametrize("learner", [Stump(leaf="quantile"), Tree(depth=1, leaf="quantile")])
+def test_a_step_takes_no_more_than_all_of_a_leafs_quantile(nu: float, learner) -> None:
+    """One column chosen for ever: its share grows to 12 nu unless it is kept at 1."""
+    X = np.arange(200.0)[:, None]
+    y = 0.01 * X[:, 0] ** 2 + draw(200, 1)[0]
+    model = QBR(y, X, tau=0.5, learner=learner, nu=nu, progress=False)
+    task = model.task(model.weights)
+    path, f, shares = boost(task, 40), np.full(200, task.start), []
+    for m, added in enumerate(path.increments(X)):
+        update = task.learner.update(task.loss.negative_gradient(y + task.rounding, f))
+        whole = task.learner.refit(update, task, f).fitted
+        big = np.abs(whole) > 1e-3
+        shares.append((added[big] / whole[big]).max() if big.any() else 0.0)
+        assert shares[-1] <= 1.0 + 1e-9, m
+        f += added
+    assert max(shares) == pytest.approx(1.0, rel=1e-9)
+
+
 def test_ties_upper_is_the_order_statistic_of_gbm() -> None:
     y, X = draw(80, 3)
     fit = QBR(y, X, tau=0.3, learner=Stump(leaf="quantile", ties="upper"), step="fixed", nu=1.0, mstop=1).fit()
@@ -266,6 +315,19 @@ def test_shares_of_a_tree_are_its_gains() -> None:
         assert fit.path.selected[m] == np.argmax(np.bincount(term[own], weights=share[own], minlength=3))
     assert fit.importance.sum() == pytest.approx(1.0, rel=1e-12)
     assert (fit.selection_frequencies <= 1.0).all()
+
+
+@pytest.mark.parametrize("leaf", ["mean", "quantile"])
+@pytest.mark.parametrize("learner", [Tree(depth=None, leaves=2), Tree(depth=3, leaves=2), Tree(depth=1, leaves=9)])
+def test_trees_of_two_leaves_are_stumps(learner, leaf: str) -> None:
+    y, X = draw(150, 4)
+    fits = [
+        QBR(y, X, tau=0.7, learner=dataclasses.replace(one, leaf=leaf), mstop=80, progress=False).fit()
+        for one in (Stump(), Tree(depth=1), learner)
+    ]
+    for other in fits[1:]:
+        np.testing.assert_array_equal(other.path.risks, fits[0].path.risks)
+        np.testing.assert_array_equal(other.fittedvalues, fits[0].fittedvalues)
 
 
 @pytest.mark.parametrize("learner", [Stump(), Tree(), Tree(depth=None, leaves=3), Stump(leaf="quantile")])
