@@ -10,9 +10,13 @@ import pandas as pd
 
 from qreg_boost.base.checks import FormulaError, InputError, NotDefinedError, check_count, listed, nearest
 from qreg_boost.boosting.linear_path import LinearPath
+from qreg_boost.boosting.tree_path import TreePath
 
 if TYPE_CHECKING:
     from qreg_boost.boosting.results import BoostResults
+
+POINTS = 100
+"""Points over the range of a number by default."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,7 @@ class Points:
     columns: np.ndarray
 
 
-def effect(fit: BoostResults, term: str, grid: Any = 100) -> pd.DataFrame:
+def effect(fit: BoostResults, term: str, grid: Any = None) -> pd.DataFrame:
     """Return what a term adds to the fit; see `BoostResults.effect`.
 
     Examples
@@ -71,14 +75,47 @@ def _points(fit: BoostResults, term: str, columns: np.ndarray, grid: Any) -> Poi
     if isinstance(grid, pd.DataFrame):
         return _at_rows(fit, term, columns, grid)
     if (levels := _levels(fit, term)) is not None:
-        return levels
+        if grid is not None:
+            return _levels_asked_for(levels, term, grid)
+        return _and_missing(levels, "level") if _misses(fit, columns) else levels
     if len(columns) > 1:
         raise NotDefinedError(
             f"Term {term!r} has {len(columns)} columns and is no single factor, so it has no axis of its own. Give "
             "`grid` a DataFrame of rows to see it at, with all columns of the formula."
         )
     x = _grid(fit, int(columns[0]), term, grid)
-    return Points(pd.DataFrame({"term": term, "x": x}), x[:, None])
+    points = Points(pd.DataFrame({"term": term, "x": x}), x[:, None])
+    return _and_missing(points, "x") if np.ndim(grid) == 0 and _misses(fit, columns) else points
+
+
+def _misses(fit: BoostResults, columns: np.ndarray) -> bool:
+    """Return whether rows of the fit miss the term."""
+    return fit.encoder.branch and not fit.facts_only and bool(np.isnan(_rows(fit)[0][:, columns]).any())
+
+
+def _and_missing(points: Points, where: str) -> Points:
+    """Return the points and one at which the term is missing."""
+    at = [*points.table[where], np.nan if where == "x" else None]
+    kind = float if where == "x" else object
+    table = pd.DataFrame({"term": points.table["term"].iloc[0], where: pd.Series(at, dtype=kind)})
+    return Points(table, np.vstack((points.columns, np.full(points.columns.shape[1], np.nan))))
+
+
+def _levels_asked_for(points: Points, term: str, grid: Any) -> Points:
+    known = {level: k for k, level in enumerate(points.table["level"])}
+    if np.ndim(grid) != 1:
+        raise InputError(
+            f"{term!r} is a factor, so `grid` must be a list of its levels, or be left out for all; got {grid!r}. "
+            f"Levels: {listed(map(repr, known))}."
+        )
+    unknown = [level for level in grid if level not in known]
+    if unknown:
+        raise InputError(
+            f"`grid` holds {unknown[0]!r}, which is no level of {term!r}.{nearest(str(unknown[0]), map(str, known))} "
+            f"Levels: {listed(map(repr, known))}."
+        )
+    at = [known[level] for level in grid]
+    return Points(points.table.iloc[at].reset_index(drop=True), points.columns[at])
 
 
 def _levels(fit: BoostResults, term: str) -> Points | None:
@@ -98,17 +135,27 @@ def _levels(fit: BoostResults, term: str) -> Points | None:
 def _grid(fit: BoostResults, column: int, term: str, grid: Any) -> np.ndarray:
     if np.ndim(grid) == 1:
         x = np.asarray(grid, dtype=float)
-        if not np.isfinite(x).all():
+        if not (np.isfinite(x) | (np.isnan(x) & fit.encoder.branch)).all():
             raise InputError("`grid` must hold finite values of the term.")
         return x
-    count = check_count(grid, "grid", 2, " It is the number of points, or an array of values of the term.")
+    advice = " It is the number of points, or an array of values of the term."
+    count = POINTS if grid is None else check_count(grid, "grid", 2, advice)
     span = _span(fit, column)
     if span is None:
         raise NotDefinedError(
             f"The file holds no rows, so the range of {term!r} is not known: give `grid` an array of its values, or "
             "save the fit with data=True."
         )
-    return np.linspace(*span, count)
+    return _with_steps(fit, column, np.linspace(*span, count))
+
+
+def _with_steps(fit: BoostResults, column: int, x: np.ndarray) -> np.ndarray:
+    """Return the points x, in order, and where stumps step both ends of each step: the cut, and what comes after it."""
+    if not (isinstance(fit.path, TreePath) and fit.path.additive):
+        return x
+    cuts = fit.path.cuts(fit.mstop, column)
+    cuts = cuts[(x[0] <= cuts) & (cuts < x[-1])]
+    return np.unique(np.concatenate((x, cuts, np.nextafter(cuts, np.inf))))
 
 
 def _span(fit: BoostResults, column: int) -> tuple[float, float] | None:
@@ -161,16 +208,18 @@ def _centred(fit: BoostResults, columns: np.ndarray, values: np.ndarray) -> np.n
     from tqdm import tqdm
 
     X, weights = _rows(fit)
+    # less the fit where nothing is moved, row for row: what a term does not do is then exactly 0
     if path.additive:
-        return _alone(fit, X[:1], columns, values) - np.average(
-            _alone(fit, X[:1], columns, X[:, columns]), weights=weights
+        here = _alone(fit, X[:1], columns, X[:1][:, columns])
+        return (_alone(fit, X[:1], columns, values) - here) - np.average(
+            _alone(fit, X[:1], columns, X[:, columns]) - here, weights=weights
         )
-    mean = np.average(path.fit_at(m, X), weights=weights)
+    still = path.fit_at(m, X)
     moved = X.copy()
     out = np.empty(len(values))
     for k, value in enumerate(tqdm(values, desc="partial dependence", delay=2.0, leave=False)):
         moved[:, columns] = value
-        out[k] = np.average(path.fit_at(m, moved), weights=weights) - mean
+        out[k] = np.average(path.fit_at(m, moved) - still, weights=weights)
     return out
 
 

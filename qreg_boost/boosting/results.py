@@ -63,7 +63,7 @@ class BoostResults(FitResults):
         self._known = {} if shared is None else shared
         if path.status == stalled(path.length) and mstop == path.length:
             warn(
-                f"The run {path.status}, with a {self.loss_name} of {path.risks[-1]:.6g}: {self._why_stalled()}",
+                f"The run {path.status}, where the {self.loss_name} is {path.risks[-1]:.6g}: {self._why_stalled()}",
                 ConvergenceWarning,
             )
         if path.status == vanished(path.length) and mstop == path.length:
@@ -332,7 +332,7 @@ class BoostResults(FitResults):
 
         return plot_importance(self.importance, tau=self.tau, ax=ax, loss=self.loss_name)
 
-    def effect(self, term: str, grid: Any = 100) -> pd.DataFrame:
+    def effect(self, term: str, grid: Any = None) -> pd.DataFrame:
         """Return what a term adds to the fit: columns term, x (or level), effect, in units of the fit.
 
         Its weighted mean over the rows of the fit is 0. For fits that are sums over terms (linear, spline, stump) it is
@@ -343,9 +343,11 @@ class BoostResults(FitResults):
         ----------
         term : str
             A term of the formula, or a column of the arrays.
-        grid : int, array_like or DataFrame
-            Number of points over the range of the rows; or the values themselves; or rows with all columns of the
-            formula, for terms of several columns such as ``poly(x, 2)`` or ``x:g``. A factor is shown at its levels.
+        grid : int, array_like or DataFrame, optional
+            Number of points over the range of the rows, by default 100, to which stumps add both ends of each of their
+            steps; or the values themselves, levels of a factor; or rows with all columns of the formula, for terms of
+            several columns such as ``poly(x, 2)`` or ``x:g``. By default a factor is shown at all its levels. Where
+            rows of the fit miss the term (``missing="branch"``), the last row is the effect of a missing value.
 
         Raises
         ------
@@ -365,7 +367,7 @@ class BoostResults(FitResults):
         """Whether the fit comes from a file without the rows."""
         return self._model is None
 
-    def plot_effect(self, term: str, grid: Any = 100, ax: Any = None) -> Any:
+    def plot_effect(self, term: str, grid: Any = None, ax: Any = None) -> Any:
         """Draw what a term adds to the fit, with the values of the rows at the foot; return the Axes."""
         from qreg_boost.boosting.effects import effect, observed
         from qreg_boost.plots.effects import plot_effect

@@ -154,6 +154,12 @@ class TreePath(BoostPath):
         """Whether no tree has more than one split."""
         return int(np.diff(self.nodes.trees).max(initial=0)) <= 3
 
+    def cuts(self, m: int, column: int) -> np.ndarray:
+        """Return where the first m trees cut a predictor, each cut once, in order."""
+        count = int(self.nodes.trees[m])
+        numeric = (self.nodes.column[:count] == column) & (self.nodes.width[:count] == 0)
+        return np.unique(self.nodes.cut[:count][numeric])
+
     def handles_missing(self) -> bool:
         """Return whether the model was fitted with missing="branch"."""
         return self.branches

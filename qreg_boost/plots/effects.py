@@ -22,6 +22,8 @@ def plot_effect(
 ) -> Any:
     """Return the Axes with the effect of a term: a line over a number, a point for each level of a factor.
 
+    A missing value is a point of its own, on the right of a number's line.
+
     Parameters
     ----------
     table : DataFrame
@@ -61,13 +63,19 @@ def plot_effect(
         ax.plot(np.arange(len(at)), values, "o", color=shade, markersize=7)
         crowded = sum(len(str(level)) for level in at) > 60
         ax.set_xticks(
-            np.arange(len(at)), labels(at), rotation=30 if crowded else 0, ha="right" if crowded else "center"
+            np.arange(len(at)),
+            labels(["missing" if pd.isna(v) else v for v in at]),
+            rotation=30 if crowded else 0,
+            ha="right" if crowded else "center",
         )
         ax.set_xlim(-0.5, len(at) - 0.5)
         ax.set_xlabel(name)
     else:
-        order = np.argsort(at.to_numpy(), kind="stable")
-        ax.plot(at.to_numpy()[order], values[order], color=shade, linewidth=1.8)
+        x = at.to_numpy(dtype=float)
+        if np.isnan(x).any():
+            _point_of_missing(ax, x, float(values[np.isnan(x)][0]), shade)
+        order = np.argsort(x, kind="stable")[: np.count_nonzero(~np.isnan(x))]
+        ax.plot(x[order], values[order], color=shade, linewidth=1.8)
         ax.margins(x=0.02)
         ax.set_xlabel(name if where[0] == "x" else labels([where[0]])[0])
         if rows is not None and len(rows):
@@ -75,6 +83,15 @@ def plot_effect(
     ax.set_ylabel(f"effect ({unit}), mean 0")
     heading(ax, f"Effect of {name}", tau)
     return ax
+
+
+def _point_of_missing(ax: Any, x: np.ndarray, value: float, shade: Any) -> None:
+    """Mark the effect of a missing value on the right of all values."""
+    known = x[~np.isnan(x)]
+    low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
+    at = high + 0.08 * (high - low or 1.0)
+    ax.plot([at], [value], "D", color=shade, markersize=6)
+    ax.annotate("missing", (at, value), xytext=(0, 8), textcoords="offset points", ha="center", fontsize="small")
 
 
 def _rug(ax: Any, rows: np.ndarray) -> None:

@@ -35,7 +35,11 @@ def test_an_effect_is_partial_dependence_less_the_mean_fit(fit, data) -> None:
     numbers = fit.effect("x1", grid=7)
     assert numbers.columns.tolist() == ["term", "x", "effect"] and (numbers["term"] == "x1").all()
     used = data["w"] > 0
-    np.testing.assert_allclose(numbers["x"], np.linspace(data["x1"][used].min(), data["x1"][used].max(), 7))
+    even = np.linspace(data["x1"][used].min(), data["x1"][used].max(), 7)
+    if fit.path.kind == "tree" and fit.path.additive:
+        assert np.isin(even, numbers["x"]).all()
+    else:
+        np.testing.assert_allclose(numbers["x"], even)
     for x, effect in zip(numbers["x"], numbers["effect"], strict=True):
         assert effect == pytest.approx(dependence(fit, data, "x1", x) - mean, abs=1e-10)
     levels = fit.effect("g")
@@ -113,6 +117,64 @@ def test_messages(data) -> None:
         fit.effect("x1", grid=1)
     with pytest.raises(InputError, match="`grid` must hold finite values"):
         fit.effect("x1", grid=[np.nan])
+
+
+def test_effects_of_stumps_are_steps_at_the_cuts(fit, data) -> None:
+    """Both ends of each step are in the table, so that it changes between neighbouring floats only."""
+    if fit.path.kind != "tree" or not fit.path.additive:
+        pytest.skip("no stumps")
+    table = fit.at(40).effect("x1", grid=5)
+    x, values = table["x"].to_numpy(), table["effect"].to_numpy()
+    cuts = fit.path.cuts(40, 0)
+    assert len(cuts) > 3 and len(x) == 5 + 2 * len(cuts)
+    moved = np.flatnonzero(np.abs(np.diff(values)) > 1e-12)
+    np.testing.assert_array_equal(x[moved], cuts)
+    np.testing.assert_array_equal(np.nextafter(x[moved], np.inf), x[moved + 1])
+    ax = fit.at(40).plot_effect("x1", grid=5)
+    np.testing.assert_array_equal(ax.lines[-1].get_xdata(), x)
+
+
+def test_levels_asked_for(fit) -> None:
+    every = fit.effect("g").set_index("level")["effect"]
+    some = fit.effect("g", grid=["c", "a"])
+    assert some["level"].tolist() == ["c", "a"]
+    np.testing.assert_allclose(some["effect"], every[["c", "a"]], atol=1e-14)
+    for grid in (100, "a"):
+        with pytest.raises(InputError, match=r"'g' is a factor, so `grid` must be a list of its levels.*Levels: 'a'"):
+            fit.effect("g", grid=grid)
+    with pytest.raises(InputError, match="`grid` holds 'e', which is no level of 'g'"):
+        fit.plot_effect("g", grid=["a", "e"])
+
+
+@pytest.mark.parametrize("learner", ["stump", "tree"])
+def test_a_term_never_chosen_has_no_effect(data, learner: str) -> None:
+    rows = data.assign(y=0.1 + 3.7 * data["x1"], w=data["w"] * 0.1)
+    fit = qb.qbr(FORMULA, rows, 0.3, learner=learner, weights="w", mstop=9, nu=0.013)
+    assert set(fit.path.term[fit.path.nodes.column[fit.path.nodes.column >= 0]]) == {0}
+    assert (fit.effect("g")["effect"] == 0.0).all() and (fit.effect("x2")["effect"] == 0.0).all()
+
+
+@pytest.mark.parametrize("learner", ["stump", "tree"])
+def test_the_effect_of_a_missing_value_has_a_row_and_a_point(data, learner: str) -> None:
+    rows = data.copy()
+    rows.loc[10:40, "x1"] = np.nan
+    rows.loc[35:60, "g"] = None
+    rows["y"] += 3.0 * rows["x1"].isna()
+    fit = qb.qbr(FORMULA, rows, 0.4, learner=learner, missing="branch", weights="w", mstop=60)
+    mean = np.average(fit.predict(rows), weights=rows["w"])
+    for term, where in (("x1", "x"), ("g", "level")):
+        table = fit.effect(term)
+        assert table[where].isna().tolist() == [False] * (len(table) - 1) + [True]
+        gone = dependence(fit, rows, term, np.nan if term == "x1" else None)
+        assert table["effect"].iloc[-1] == pytest.approx(gone - mean, abs=1e-10)
+    assert fit.effect("x2")["x"].notna().all()
+    assert fit.effect("x1", grid=[np.nan])["effect"][0] == pytest.approx(fit.effect("x1")["effect"].iloc[-1])
+    ax = fit.plot_effect("x1")
+    point, line = ax.lines[-2:]
+    assert point.get_ydata()[0] == fit.effect("x1")["effect"].iloc[-1]
+    assert point.get_xdata()[0] > line.get_xdata().max() == rows["x1"][rows["w"] > 0].max()
+    assert [text.get_text() for text in ax.texts] == ["missing"]
+    assert [tick.get_text() for tick in fit.plot_effect("g").get_xticklabels()] == [*"abcd", "missing"]
 
 
 # -- figures
