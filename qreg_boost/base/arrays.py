@@ -135,6 +135,13 @@ def _labels_of(y: Any) -> tuple[Any, str]:
     return array, label
 
 
+def check_one_index(y: Any, data: Any) -> None:
+    """Raise InputError if labels and the rows they belong to have indexes, and different ones."""
+    labelled = (pd.Series, pd.DataFrame)
+    if isinstance(y, labelled) and isinstance(data, labelled) and not y.index.equals(data.index):
+        raise InputError("`y` and the data have different indexes; align them first, or pass `y` as an array.")
+
+
 def _index(y: Any, X: Any, n: int) -> pd.Index:
     labelled = [given.index for given in (y, X) if isinstance(given, (pd.Series, pd.DataFrame))]
     if len(labelled) == 2 and not labelled[0].equals(labelled[1]):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from qreg_boost.base.arrays import check_one_index
 from qreg_boost.base.checks import InputError, NotDefinedError
 from qreg_boost.base.confusion import confusion_counts, confusion_table, error_rate, missed
 from qreg_boost.base.facts import Facts
@@ -107,6 +108,7 @@ class ClassResults(FitResults):
 
     def _actual(self, data: Any, y: Any) -> np.ndarray:
         name = self.facts.response
+        check_one_index(y, data)
         if y is None:
             frame = as_frame(data) if not isinstance(data, np.ndarray) else None
             if frame is None or name not in frame:

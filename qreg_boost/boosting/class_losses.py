@@ -246,7 +246,7 @@ class Votes(HalfLogOdds):
 
     def risk(self, y: np.ndarray, f: np.ndarray, weights: np.ndarray) -> float:
         """Return the weighted sum of losses."""
-        return float(np.dot(weights, np.exp((0.5 - y) * f)))
+        return float(np.dot(weights, np.exp(np.minimum((0.5 - y) * f, LARGEST_EXPONENT))))
 
     def negative_gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return the labels."""

@@ -11,6 +11,8 @@ from qreg_boost.base.checks import InputError, check_choice, check_positive, che
 from qreg_boost.boosting.learners import LEARNERS
 from qreg_boost.boosting.settings import BoostSettings
 
+NARROWEST = 1e-50
+"""Squares of the slope of a narrower step overflow."""
 FORMS = {"logitboost": ("newton", "gradient"), "adaboost": ("discrete", "gradient")}
 
 
@@ -38,7 +40,13 @@ def tau_of_cost(cost: Mapping[str, float]) -> float:
     >>> tau_of_cost({"fn": 4, "fp": 1})
     0.8
     """
-    return float(cost["fn"]) / (float(cost["fn"]) + float(cost["fp"]))
+    tau = float(cost["fn"]) / (float(cost["fn"]) + float(cost["fp"]))
+    if not 0.0 < tau < 1.0:
+        raise InputError(
+            f"`cost` has prices too large or too far apart to compute with: {dict(cost)}. Only their ratio counts: it "
+            "sets tau = fn / (fn + fp), which must lie strictly between 0 and 1."
+        )
+    return tau
 
 
 def check_agreement(tau: Any, cost: Any) -> Any:
@@ -83,6 +91,8 @@ class QBCSettings(ClassSettings):
             self._put("cost", check_cost(self.cost))
         self._put("tau", check_tau(self._tau()))
         self._put("h", check_positive(self.h, "h", advice=" It is the width over which the step is smoothed."))
+        if self.h < NARROWEST:
+            raise InputError(f"`h` is {self.h:g}, too narrow to compute with; 0.1 is usual.")
         super().__post_init__()
 
     def _tau(self) -> Any:

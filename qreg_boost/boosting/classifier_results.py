@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
+from qreg_boost.base.arrays import check_one_index
 from qreg_boost.base.checks import InputError, NotDefinedError, check_choice, listed
 from qreg_boost.base.classes import Classes
 from qreg_boost.base.frames import as_frame
@@ -246,6 +247,7 @@ class ClassBoostResults(BoostResults):
     def code_response(self, data: Any, y: Any = None) -> np.ndarray:
         """Return the labels of other rows, in `y` or in the response's column of `data`, as 1 and 0 (rows,)."""
         name = self.facts.response
+        check_one_index(y, data)
         if y is None:
             try:
                 y = data[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -149,7 +150,7 @@ class QBCProcess(QuantileProcess):
         found = self._cells(np.column_stack([fit.decision_at(X) for fit in self.fits]))
         columns = {"lower": found.lower, "upper": found.upper}
         if level is not None:
-            if isinstance(level, bool) or not 0.0 < float(level) < 1.0:
+            if isinstance(level, bool) or not isinstance(level, Real) or not 0.0 < level < 1.0:
                 raise InputError(f"`level` must lie strictly between 0 and 1, 0.9 for 90 %; got {level!r}.")
             check_count(reps, "reps", 2)
             ends = self._bootstrapped(X, float(level), reps, rng, n_jobs, progress)

@@ -199,11 +199,18 @@ def _table_notes(fit: BoostResults, hidden: int) -> Iterator[str]:
     if hidden:
         unshown += f" {hidden} more with smaller loss shares are in fit.{where}."
     yield f"Chosen {chosen} of {total} {kind}.{unshown}"
+    used = f"selected: share of the {fit.mstop} iterations; first in: iteration of first choice; "
+    if fit.importance.isna().all():
+        yield used + f"loss share: not defined, as {_not_fallen(fit)}."
+        return
     yield (
-        f"selected: share of the {fit.mstop} iterations; first in: iteration of first choice; "
-        f"loss share: share of the fall in {fit.loss_name} since the start."
+        f"{used}loss share: share of the fall in {fit.loss_name} since the start."
         + (" A negative share: the steps raised the loss on balance." if (fit.importance < 0).any() else "")
     )
+
+
+def _not_fallen(fit: BoostResults) -> str:
+    return f"the {fit.loss_name} did not fall: {number(fit.path.risks[0])} at the start, {number(fit.risk)} at the end"
 
 
 def _notes(fit: BoostResults, words: Words) -> Iterator[str]:
@@ -221,7 +228,8 @@ def _choice(fit: BoostResults) -> Iterator[str]:
     best = "the least mean loss out of sample"
     if rule == "1se":
         best = f"the first within one standard error of {best}"
-    yield f"Iterations chosen by {kind}: {best}. A gap to the exact optimum is then intended."
+    gap = " A gap to the exact optimum is then intended." if fit.facts.family == "qbr" else ""
+    yield f"Iterations chosen by {kind}: {best}.{gap}"
     if fit.chosen is not None and fit.chosen.mstop_min == fit.chosen.risk.shape[1] - 1:
         yield f"The least loss was at the last iteration tried, {fit.chosen.mstop_min}: it was still falling."
 
@@ -274,5 +282,7 @@ def _printed_coefficients(fit: BoostResults, chosen: str) -> list[str]:
 def _printed_shares(fit: BoostResults, chosen: str) -> list[str]:
     largest = fit.importance.sort_values(ascending=False, kind="stable").dropna()
     shown = largest[largest != 0.0].iloc[:MOST_PRINTED]
+    if not len(shown):
+        return wrap(f"No learner has a share ({chosen}): {_not_fallen(fit)}.", WIDTH)
     lines = [f"Share of each learner in the fall of the {fit.loss_name} ({chosen}):"]
     return lines + named_vector(list(shown.index), [share(value) for value in shown])

@@ -70,6 +70,24 @@ BAD = {
     "cost a number": (lambda: fit(cost=5), r"`cost` must say what both errors cost.*got 5\."),
     "cost 0": (lambda: fit(cost={"fn": 5, "fp": 0}), r"`cost\['fp'\]` must be a number above 0; got 0"),
     "cost of text": (lambda: fit(cost={"fn": "five", "fp": 1}), r"`cost\['fn'\]` must be a number above 0; got 'five'"),
+    "cost too far apart": (
+        lambda: fit(cost={"fn": 1e300, "fp": 1e-300}),
+        r"`cost` has prices too large or too far apart.*Only their ratio counts",
+    ),
+    "cost too large": (lambda: fit(cost={"fn": 1e308, "fp": 1e308}), r"`cost` has prices too large"),
+    "h next to 0": (lambda: fit(h=1e-300), r"`h` is 1e-300, too narrow to compute with; 0\.1 is usual"),
+    "labels of other rows": (
+        lambda: fit().evaluate(DATA, y=DATA["y"].iloc[::-1]),
+        r"`y` and the data have different indexes; align them first, or pass `y` as an array",
+    ),
+    "labels of other rows by iteration": (
+        lambda: fit().evaluate_path(DATA, y=DATA["y"].iloc[::-1]),
+        r"`y` and the data have different indexes",
+    ),
+    "labels of other rows, a median classifier": (
+        lambda: qb.median_classifier("y ~ x1", DATA).evaluate(DATA, y=DATA["y"].iloc[::-1]),
+        r"`y` and the data have different indexes",
+    ),
     "h 0": (lambda: fit(h=0.0), r"`h` must be a number above 0; got 0\.0\. It is the width"),
     # options
     "step of qbr": (lambda: fit(step="adaptive"), r"`step` must be one of 'fixed', 'line'; got 'adaptive'"),
@@ -135,6 +153,10 @@ BAD = {
     "level of the interval": (
         lambda: fit("y ~ x1", DATA, [0.3, 0.6]).prob_cell(level=90),
         r"`level` must lie strictly between 0 and 1, 0\.9 for 90 %; got 90",
+    ),
+    "level of text": (
+        lambda: fit("y ~ x1", DATA, [0.3, 0.6]).prob_cell(level="a"),
+        r"`level` must lie strictly between 0 and 1, 0\.9 for 90 %; got 'a'",
     ),
     "replicates": (
         lambda: fit("y ~ x1", DATA, [0.3, 0.6]).prob_cell(level=0.9, reps=1),

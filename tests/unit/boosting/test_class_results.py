@@ -458,3 +458,37 @@ def test_a_run_without_errors_or_of_few_iterations_is_not_at_rest() -> None:
         warnings.simplefilter("error")
         qb.QBC(y, X, 0.45, learner="stump", mstop=39, progress=False).fit()
         qb.QBC(X[:, 0] > 0, X, 0.45, learner="stump", mstop=200, progress=False).fit()
+
+
+# -- losses that rose, and what is said of stops
+
+
+def test_votes_of_any_size_have_a_finite_loss_and_the_blank_shares_are_explained() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", OneClassWarning)
+        fit = qb.adaboost("y ~ x1 + x2", DATA, nu=50.0, progress=False)
+    assert np.isfinite(fit.risk) and fit.risk > fit.risk_path[0] and fit.importance.isna().all()
+    summary, printed = (" ".join(str(text).split()) for text in (fit.summary(), fit))
+    assert f"loss share: not defined, as the exponential loss did not fall: {N} at the start" in summary
+    assert "No learner has a share" in printed and "did not fall" in printed
+
+
+def test_the_gap_to_the_optimum_is_of_quantile_regression_only() -> None:
+    stop = qb.CV(k=3, max=10, progress=False)
+    for fit in (qb.qbc(FORMULA, DATA, mstop=stop), qb.logitboost(FORMULA, DATA, mstop=stop)):
+        assert "exact optimum" not in str(fit.summary())
+    assert "A gap to the exact" in " ".join(str(qb.qbr("x1 ~ x2", DATA, mstop=stop).summary()).split())
+
+
+def test_labels_of_the_same_rows_may_be_a_series() -> None:
+    fit = fitted("qbc")
+    assert fit.evaluate(DATA.drop(columns="y"), y=DATA["y"]).equals(fit.evaluate(DATA))
+    assert fit.evaluate(DATA, y=DATA["y"].to_numpy()).equals(fit.evaluate(DATA))
+
+
+def test_a_stalled_run_is_told_with_the_right_article() -> None:
+    data = pd.DataFrame({"y": ["a", "b"] * 10, "x": np.repeat([0.0, 1.0], 10)})
+    with pytest.warns(ConvergenceWarning, match="where the exponential loss is"):
+        qb.adaboost("y ~ x", data)
