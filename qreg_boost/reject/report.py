@@ -138,4 +138,5 @@ def error_note(fit: WithholdingResults) -> str:
     weights = ", weights counted" if fit.facts.weighted else ""
     if fit.facts.own.get("out_of_fold"):
         return f"Counts are those of the training rows{weights}. Out of fold: chosen as the least of a grid."
-    return f"Risk and counts are those of the training rows{weights}; fit.cv() and fit.evaluate(data) have others."
+    others = "fit.cv() and fit.evaluate(data) have others" if hasattr(fit, "cv") else "fit.evaluate(data) has others"
+    return f"Risk and counts are those of the training rows{weights}; {others}."
