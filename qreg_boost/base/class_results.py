@@ -33,6 +33,7 @@ class ClassResults(FitResults):
     """
 
     title = "Classifier"
+    instead = "evaluate() and confusion() have the errors."
 
     def __init__(self, facts: Facts, model: Any, encoder: Any) -> None:
         self.facts = facts

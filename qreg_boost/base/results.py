@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -64,6 +64,32 @@ class FitResults(Results):
     def tau(self) -> float:
         """Quantile level."""
         return self.facts.tau
+
+    # -- what a family may not have; it says in `instead` what to ask
+
+    instead: ClassVar[str] = "glance() has what is known of the fit."
+
+    def _not_defined(self, what: str) -> NotDefinedError:
+        return NotDefinedError(f"{what} not defined for {type(self).__name__}. {self.instead}")
+
+    @property
+    def params(self) -> Any:
+        """Coefficients, of fits that have any."""
+        raise self._not_defined("Coefficients (`params`) are")
+
+    def coef_path(self) -> Any:
+        """Return the coefficients along the path, of fits that have one."""
+        raise self._not_defined("A path of coefficients (`coef_path`) is")
+
+    @property
+    def prsquared(self) -> Any:
+        """R1, of quantile regression."""
+        raise self._not_defined("R1 (`prsquared`) compares check losses and is")
+
+    @property
+    def optimality_gap(self) -> Any:
+        """Distance to the exact optimum, where that is known."""
+        raise self._not_defined("The distance to an exact optimum (`optimality_gap`) is")
 
     @property
     def formula(self) -> str | None:

@@ -7,6 +7,7 @@ predicted where the fit f is at least 0.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit, ndtr
@@ -17,6 +18,8 @@ FARTHEST = 2.0**60
 """No line search goes beyond this many times its first trial step."""
 LARGEST_EXPONENT = 230.0
 """Beyond it an exponential loss is cut off: its squares would overflow, and the steps have long been too long."""
+LEVEL = 1e-7
+"""A convex loss that no step lowers, and whose slope is below this share of it, is at its least but for rounding."""
 HALF_LOG_2PI = 0.5 * np.log(2.0 * np.pi)
 
 
@@ -24,6 +27,7 @@ class SmoothLoss:
     """What losses with a derivative have in common: a line search by bracketing, and weights left alone."""
 
     of_residuals = False
+    convex: ClassVar[bool] = True
 
     @property
     def vanishing(self) -> float:
@@ -45,7 +49,7 @@ class SmoothLoss:
         """
         size = float(np.abs(g).max(initial=0.0))
         if size == 0.0:
-            return LineStep(0.0)
+            return LineStep(0.0, optimum=self.convex)
 
         def at(gamma: float) -> float:
             return self.risk(y, f + gamma * g, weights)
@@ -55,7 +59,8 @@ class SmoothLoss:
         while value >= here and gamma > 1e-12 * first:
             gamma, value = 0.25 * gamma, at(0.25 * gamma)
         if value >= here:
-            return LineStep(0.0)
+            slope_here = abs(float(np.dot(weights * g, self.descent(y, f)))) / size
+            return LineStep(0.0, optimum=self.convex and slope_here * self.reach <= LEVEL * here)
         while gamma < FARTHEST * first and (further := at(2.0 * gamma)) < value:
             gamma, value = 2.0 * gamma, further
 
@@ -97,6 +102,8 @@ class SmoothedScore(SmoothLoss):
 
     tau: float
     h: float = 0.1
+
+    convex: ClassVar[bool] = False
 
     @property
     def vanishing(self) -> float:
@@ -154,7 +161,8 @@ class Squared(SmoothLoss):
     def line_search(self, y: np.ndarray, f: np.ndarray, g: np.ndarray, weights: np.ndarray) -> LineStep:
         """Return the step of least risk along g (n,), by its formula."""
         squares = float(np.dot(weights, g * g))
-        return LineStep(max(float(np.dot(weights, g * (y - f))) / squares, 0.0) if squares > 0.0 else 0.0)
+        gamma = max(float(np.dot(weights, g * (y - f))) / squares, 0.0) if squares > 0.0 else 0.0
+        return LineStep(gamma, optimum=gamma == 0.0)
 
     def constant(self, y: np.ndarray, weights: np.ndarray) -> float:
         """Return the weighted mean."""

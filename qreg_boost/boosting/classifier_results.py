@@ -29,6 +29,7 @@ class ClassBoostResults(BoostResults):
     """
 
     threshold = 0.0
+    instead = "evaluate() and confusion() have the errors, risk_path the loss and importance what moves the fit."
 
     # -- classes
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from qreg_boost.boosting.learners.base import Fitter, Memory, PreparedLearner, Update
 from qreg_boost.boosting.losses import Loss
-from qreg_boost.boosting.path import BoostPath, perfect, stalled, vanished
+from qreg_boost.boosting.path import BoostPath, converged, perfect, stalled, vanished
 from qreg_boost.boosting.steps import StepRule
 
 Ticker = Callable[[int], None]
@@ -72,7 +72,7 @@ def boost(
         update = prepared.refit(learner.update(u), task, f)
         step = task.step.at(update, memory, task, f)
         if step.gamma == 0.0:
-            status = stalled(m)
+            status = converged(m) if step.optimum else stalled(m)
             break
         f += step.gamma * update.fitted
         prepared.added(update, step.gamma, memory)

@@ -58,13 +58,15 @@ class LineStep:
     """The step `gamma`; in an exact line search also the `row` that fixes it, and a distance that is rounding.
 
     The row's residual becomes 0, and so do residuals not above `rounding`: else rounding decides the next gradient.
-    A step that is `last` leaves nothing to do: the learner was perfect.
+    A step that is `last` leaves nothing to do: the learner was perfect. A step of 0 at the `optimum` of a smooth convex
+    loss says that nothing is left to lower.
     """
 
     gamma: float
     row: int = -1
     rounding: float = 0.0
     last: bool = False
+    optimum: bool = False
 
     def put_on_fit(self, y: np.ndarray, f: np.ndarray) -> None:
         """Give the rows that the step put on the fit f (n,) a residual of exactly 0."""

@@ -22,6 +22,15 @@ def stalled(m: int) -> str:
     return f"stalled at iteration {m}"
 
 
+def converged(m: int) -> str:
+    """Return the status of a run at the least of a smooth convex loss, but for rounding, after m iterations.
+
+    >>> converged(7)
+    'converged at iteration 7'
+    """
+    return f"converged at iteration {m}"
+
+
 def vanished(m: int) -> str:
     """Return the status of a run whose negative gradient became 0 in every row at iteration m.
 
@@ -155,7 +164,7 @@ class BoostPath(ABC):
     def _joined(self, tail: BoostPath) -> dict[str, Any]:
         """Return the attributes of every path of this path continued by another."""
         status = tail.status
-        for ended in (stalled, vanished, perfect):
+        for ended in (converged, stalled, vanished, perfect):
             if status == ended(tail.length):
                 status = ended(self.length + tail.length)
         return {

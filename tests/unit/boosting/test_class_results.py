@@ -492,3 +492,44 @@ def test_a_stalled_run_is_told_with_the_right_article() -> None:
     data = pd.DataFrame({"y": ["a", "b"] * 10, "x": np.repeat([0.0, 1.0], 10)})
     with pytest.warns(ConvergenceWarning, match="where the exponential loss is"):
         qb.adaboost("y ~ x", data)
+
+
+# -- runs at the optimum
+
+
+@pytest.mark.parametrize("form", ["newton", "gradient"])
+def test_a_line_search_at_the_optimum_has_converged(form: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit = qb.logitboost(
+            "y ~ x1 + x2", DATA, form=form, zmax=None, learner="joint", step="line", mstop=2000, progress=False
+        )
+    assert fit.mstop < 2000 and fit.status == f"converged at iteration {fit.mstop}"
+    y = (DATA["y"] == "yes").to_numpy()
+    X = np.column_stack((np.ones(N), DATA[["x1", "x2"]]))
+    # at the maximum of the likelihood the score is nil; the loss is flat there to the square of this
+    assert np.abs(X.T @ (y - fit.predict_proba()["yes"].to_numpy())).max() < 1e-4 * N
+    assert fit.extend(3000).status == fit.status and "converged at iteration" in str(fit.summary())
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, "l2 mean", "median", "binary", "jous", "multiclass", "quanting"])
+def test_what_a_family_does_not_have_says_what_to_ask(family: str) -> None:
+    others = {
+        "l2 mean": lambda: qb.l2boost("x1 ~ x2", DATA, mstop=5),
+        "median": lambda: qb.median_classifier("y ~ x1 + x2", DATA),
+        "binary": lambda: qb.binary_qreg("y ~ x1 + x2", DATA, 0.5),
+        "jous": lambda: qb.jous("y ~ x1 + x2", DATA),
+        "multiclass": lambda: qb.multiclass("g ~ x1 + x2", DATA),
+        "quanting": lambda: qb.quanting("x1 ~ x2", DATA, 0.5),
+    }
+    fit = others[family]() if family in others else fitted(family)
+    for name in ("prsquared", "optimality_gap", "params", "coef_path"):
+        try:
+            value = getattr(fit, name)
+            if name == "coef_path":
+                value()
+        except NotDefinedError as error:
+            assert name in str(error) or "no coefficients" in str(error), str(error)
+            assert any(word in str(error) for word in ("()", "importance", "risk_path")), str(error)
+    with pytest.raises(NotDefinedError, match="optimality_gap"):
+        _ = fit.optimality_gap
