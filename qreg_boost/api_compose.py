@@ -58,7 +58,7 @@ def quanting(
     weight_name : str
         What the estimator calls its weights: ``"svc__sample_weight"`` for the step "svc" of a pipeline.
     weights, subset, missing
-        As for `qreg`.
+        As for `qreg`; ``missing="branch"`` too, for classifiers of stumps or trees.
     progress : bool
         Whether runs of more than two seconds show a bar.
     **options
@@ -119,7 +119,7 @@ def jous(
     Parameters
     ----------
     formula, data, event, subset, missing
-        As for `median_classifier`.
+        As for `median_classifier`; ``missing="branch"`` too, for boosters of stumps or trees.
     booster : {"adaboost", "logitboost", "qbc", "l2boost"} or estimator
         A booster of this package, which takes `options`; or an object with ``fit(X, y)`` and ``predict(X)``.
     grid : int
@@ -209,7 +209,8 @@ def multiclass(
     rng : int, Generator or None
         For random codes.
     weights, subset, missing
-        As for `median_classifier`. Weights multiply the loss.
+        As for `median_classifier`; ``missing="branch"`` too, for boosters of stumps or trees. Weights multiply the
+        loss.
     progress : bool
         Whether runs of more than two seconds show a bar.
     **options

@@ -55,6 +55,8 @@ class RowsModel(ABC):
     """The formula function that makes the model."""
     response: ClassVar[str] = "numeric"
     """"numeric", or "raw" for a response of labels."""
+    may_branch: ClassVar[bool] = False
+    """Whether `missing` may be "branch"."""
 
     design: Design
     options: dict[str, Any]
@@ -70,8 +72,8 @@ class RowsModel(ABC):
         missing: str = "drop",
         **options: Any,
     ) -> None:
-        design = Design.from_arrays(y, X, names=names, weights=weights, missing=missing, response=self.response)
-        self._take(design, options)
+        rows = {"weights": weights, "missing": missing, "response": self.response, "may_branch": self.may_branch}
+        self._take(Design.from_arrays(y, X, names=names, **rows), options)
 
     @classmethod
     def from_formula(
@@ -90,7 +92,8 @@ class RowsModel(ABC):
         `env` is where functions named in the formula are looked up: a mapping, or None for those the package knows.
         """
         model = cls.__new__(cls)
-        rows = {"weights": weights, "subset": subset, "missing": missing, "response": cls.response}
+        rows = {"weights": weights, "subset": subset, "missing": missing}
+        rows |= {"response": cls.response, "may_branch": cls.may_branch}
         model._take(Design.from_formula(formula, data, env=env, **rows), options)
         return model
 

@@ -92,6 +92,11 @@ class Estimator(Booster):
 
     def fit(self, design: Design, y: np.ndarray, weights: np.ndarray | None) -> FittedEstimator:
         """Return a fitted copy."""
+        if design.encoder.branch:
+            raise InputError(
+                f'missing="branch" is for the package\'s own boosters of stumps and trees, and not for {self.name}. '
+                'Take booster="logitboost", say, or missing="drop".'
+            )
         if weights is not None and not self.takes_weights:
             raise InputError(
                 f"{self.name} takes no weights in fit ({self.weight_name!r} is none of its arguments), and they are "

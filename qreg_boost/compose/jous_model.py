@@ -38,7 +38,8 @@ class Jous(ClassModel):
     names : sequence of str, optional
     weights : array_like (n,), optional
         Whole numbers: a row is taken so many times.
-    missing : {"drop", "raise"}
+    missing : {"drop", "raise", "branch"}
+        "branch" for boosters of stumps or trees.
 
     Examples
     --------
@@ -50,6 +51,7 @@ class Jous(ClassModel):
     """
 
     function: ClassVar[str] = "jous"
+    may_branch: ClassVar[bool] = True
 
     def _take(self, design: Design, given: Mapping[str, Any]) -> None:
         options = {**DEFAULTS, **{name: value for name, value in given.items() if name in DEFAULTS}}

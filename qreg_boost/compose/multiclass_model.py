@@ -33,7 +33,8 @@ class MultiClass(ClassModel):
         Those of `qreg_boost.multiclass`.
     names : sequence of str, optional
     weights : array_like (n,), optional
-    missing : {"drop", "raise"}
+    missing : {"drop", "raise", "branch"}
+        "branch" for boosters of stumps or trees.
 
     Examples
     --------
@@ -45,6 +46,7 @@ class MultiClass(ClassModel):
     """
 
     function: ClassVar[str] = "multiclass"
+    may_branch: ClassVar[bool] = True
 
     def _take(self, design: Design, given: Mapping[str, Any]) -> None:
         options = {**DEFAULTS, **{name: value for name, value in given.items() if name in DEFAULTS}}

@@ -54,9 +54,10 @@ class FittedEstimator:
 
 
 def decisions(parts: tuple[Any, ...], X: np.ndarray) -> np.ndarray:
-    """Return the decision functions (rows, parts) at rows of the design, NaN where a row holds NaN."""
+    """Return the decision functions (rows, parts) at rows of the design, NaN where a row misses what parts need."""
     F = np.full((len(X), len(parts)), np.nan)
-    known = ~np.isnan(X).any(axis=1)
+    branches = all(hasattr(part, "path") and part.path.handles_missing() for part in parts)
+    known = np.ones(len(X), dtype=bool) if branches else ~np.isnan(X).any(axis=1)
     if known.any():
         rows = np.ascontiguousarray(X[known])
         F[known] = np.column_stack([part.decision_at(rows) for part in parts])

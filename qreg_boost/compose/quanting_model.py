@@ -38,7 +38,8 @@ class Quanting(RowsModel):
         Those of `qreg_boost.quanting`.
     names : sequence of str, optional
     weights : array_like (n,), optional
-    missing : {"drop", "raise"}
+    missing : {"drop", "raise", "branch"}
+        "branch" for boosters of stumps or trees.
 
     Examples
     --------
@@ -50,6 +51,7 @@ class Quanting(RowsModel):
     """
 
     function: ClassVar[str] = "quanting"
+    may_branch: ClassVar[bool] = True
 
     def _take(self, design: Design, given: Mapping[str, Any]) -> None:
         options = {**DEFAULTS, **{name: value for name, value in given.items() if name in DEFAULTS}}

@@ -26,11 +26,13 @@ class Sample:
 def spread_to_jitter(X: np.ndarray) -> np.ndarray:
     """Return the standard deviations (p,) of the columns that are jittered, 0 for those of two values or fewer.
 
+    Values that are missing do not count.
+
     >>> spread_to_jitter(np.array([[0.0, 1.0], [1.0, 2.0], [0.0, 3.0]])).round(3).tolist()
     [0.0, 0.816]
     """
-    several = np.array([len(np.unique(X[:, j])) > 2 for j in range(X.shape[1])])
-    return np.where(several, X.std(axis=0), 0.0)
+    known = [X[~np.isnan(X[:, j]), j] for j in range(X.shape[1])]
+    return np.array([x.std() if len(np.unique(x)) > 2 else 0.0 for x in known])
 
 
 def oversampled(
