@@ -159,10 +159,11 @@ def from_starts(
     random: int,
     rng: np.random.Generator | None,
     warm: Mapping[str, BoxSolution] | None = None,
+    done: Callable[[], object] | None = None,
 ) -> Minima:
     """Return the minima that named starts lead to, and `random` ones drawn by `rng`.
 
-    `warm` may hold first steps from the named starts to a task like this one.
+    `warm` may hold first steps from the named starts to a task like this one; `done` is called after each start.
     """
     before = {} if warm is None else warm
     seen: dict[bytes, tuple[Minimum, int]] = {}
@@ -173,10 +174,14 @@ def from_starts(
         near = _within(before.get(name), task)
         one = descend(task, begin.beyond, name, last if near is None else near, seen)
         found.append(one if begin.found is None else replace(one, worst=_worse(one.worst, begin.found)))
+        if done is not None:
+            done()
     for k in range(random):
         assert rng is not None
         last = found[-1].solution if found else None
         found.append(descend(task, random_start(task, rng), f"random {k + 1}", last, seen))
+        if done is not None:
+            done()
     return Minima(tuple(found))
 
 

@@ -157,9 +157,10 @@ def fit_double_ramp(
     random: int,
     rng: np.random.Generator | None,
     warm: Mapping[str, BoxSolution] | None = None,
+    done: Callable[[], object] | None = None,
 ) -> Fitted:
     """Return the least of the minima that the starts lead to."""
-    minima = from_starts(task, starts, random, rng, warm)
+    minima = from_starts(task, starts, random, rng, warm, done)
     best = minima.best
     programs = sum(one.solved for one in minima.each)
     unsolved = sum(not one.worst.status.optimal for one in minima.each)

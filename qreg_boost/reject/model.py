@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -83,7 +84,8 @@ class RejectClassifier(ClassModel):
         check_choice(options["method"], "method", LOSSES)
         options["C"] = check_positive(options["C"], "C", advice=" It weighs the losses against the norm.")
         options["mu"] = check_positive(options["mu"], "mu", 1.0, " It is the width of the ramps.")
-        check_bool(options["standardize"], "standardize")
+        for name in ("standardize", "progress"):
+            check_bool(options[name], name)
         self.prices = read_prices(options["d"], options["cost"])
         self.kernel = read_kernel(options["kernel"], options["gamma"], options["kpar"])
         self.starts, self.random = read_starts(options["starts"])
@@ -120,7 +122,9 @@ class RejectClassifier(ClassModel):
         y = np.where(self.design.y[used] > 0.5, 1.0, -1.0)
         task = task_of(form(kernel, X, y), y, self.prices, self.options["C"], self.options["mu"], weights)
         solve = LOSSES[self.options["method"]]
-        fitted = solve(task, self.starts, self.random, generator(self.options["rng"]) if self.random else None)
+        rng = generator(self.options["rng"]) if self.random else None
+        with _bar(len(self.starts) + self.random, self.options["progress"]) as bar:
+            fitted = solve(task, self.starts, self.random, rng, None, bar.update if bar else None)
         made = machine(fitted, kernel, scale, X)
         return self._results(fitted, made)
 
@@ -228,6 +232,14 @@ class RejectClassifier(ClassModel):
         rows = RejectClassifier.__new__(RejectClassifier)
         rows.options = kept
         return {**ClassModel.plain_options(rows), "kernel": self.kernel.state(), "prices": self.prices.state()}
+
+
+def _bar(total: int, shown: bool) -> Any:
+    if not shown:
+        return nullcontext()
+    from tqdm import tqdm
+
+    return tqdm(total=total, desc="reject_classifier", unit="start", delay=2.0, leave=False)
 
 
 def task_of(Q: Any, y: np.ndarray, prices: Prices, C: float, mu: float, weights: np.ndarray | None) -> Task:
