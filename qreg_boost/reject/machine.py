@@ -19,6 +19,7 @@ from qreg_boost.reject.losses import (
     double_hinge_threshold,
     generalized_hinge,
 )
+from qreg_boost.reject.prices import Prices
 
 DENSE_UP_TO = 1000
 """Up to so many rows a linear kernel is held as a matrix, whose factor keeps more digits than that of its columns."""
@@ -110,6 +111,12 @@ def signed(held: Quadratic, y: np.ndarray) -> Quadratic:
         return LowRank(held.Z * y[:, None])
     assert isinstance(held, Dense)
     return Dense(held.Q * y[:, None] * y)
+
+
+def task_of(Q: Quadratic, y: np.ndarray, prices: Prices, C: float, mu: float, weights: np.ndarray | None) -> Task:
+    """Return the rows priced: C_i is C times the cost of the row's error and its weight, d_i reject over that cost."""
+    costs, d = prices.by_row(y)
+    return Task(Q, y, C * costs * (1.0 if weights is None else weights), d, mu, prices.withholds)
 
 
 # -- fits --------------------------------------------------------------------------------------------------------------

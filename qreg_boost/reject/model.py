@@ -28,8 +28,8 @@ from qreg_boost.base.resampling import generator
 from qreg_boost.kernel.kernels import Kernel, Precomputed, read_kernel, restore_kernel
 from qreg_boost.kernel.program import shortfall
 from qreg_boost.reject.choosing import Grid, Problem, RejectCV, cross_validate, read_grid, reject_folds
-from qreg_boost.reject.dca import STARTS, Task
-from qreg_boost.reject.machine import LOSSES, SUPPORT, Fitted, Machine, Scale, form, machine, signs, supports
+from qreg_boost.reject.dca import STARTS
+from qreg_boost.reject.machine import LOSSES, SUPPORT, Fitted, Machine, Scale, form, machine, signs, supports, task_of
 from qreg_boost.reject.prices import USUAL_PRICE, Prices, read_prices
 from qreg_boost.reject.results import RejectResults
 from qreg_boost.reject.tally import Tally
@@ -240,12 +240,6 @@ def _bar(total: int, shown: bool) -> Any:
     from tqdm import tqdm
 
     return tqdm(total=total, desc="reject_classifier", unit="start", delay=2.0, leave=False)
-
-
-def task_of(Q: Any, y: np.ndarray, prices: Prices, C: float, mu: float, weights: np.ndarray | None) -> Task:
-    """Return the rows priced: C_i is C times the cost of the row's error and its weight, d_i reject over that cost."""
-    costs, d = prices.by_row(y)
-    return Task(Q, y, C * costs * (1.0 if weights is None else weights), d, mu, prices.withholds)
 
 
 def read_starts(starts: Any) -> tuple[tuple[str, ...], int]:
