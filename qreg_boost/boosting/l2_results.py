@@ -12,6 +12,7 @@ class L2Results(BoostResults):
 
     title = "L2 Boosting"
     loss_name = "squared error"
+    unit = "units of y"
     instead = "rsquared says how much of the variance is explained, risk_path has the loss."
 
     @property

@@ -207,10 +207,15 @@ class QBCProcess(QuantileProcess):
         )
 
     def plot_errors(self, data: Any = None, y: Any = None, ax: Any = None) -> Any:
-        """Draw error rate, FN rate, FP rate and cost against tau; return the Axes."""
+        """Draw error rate, FN rate and FP rate against tau; return their Axes.
+
+        Where the fits were told a `cost`, one price for all, the mean cost of a row is drawn in Axes of its own below,
+        the least marked, unless `ax` is given. Without, each tau has prices of its own, and costs do not compare.
+        """
         from qreg_boost.plots.classification import plot_errors
 
-        return plot_errors(self.errors(data, y), where="training rows" if data is None else "given rows", ax=ax)
+        where = "training rows" if data is None else "given rows"
+        return plot_errors(self.errors(data, y), where=where, ax=ax, cost=self.fits[0].facts.own["cost"])
 
     def plot_roc(self, data: Any = None, y: Any = None, ax: Any = None) -> Any:
         """Draw the share of events flagged against that of others flagged, a point for each tau; return the Axes."""

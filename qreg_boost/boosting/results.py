@@ -318,7 +318,7 @@ class BoostResults(FitResults):
         """Draw the coefficients against the iteration; return the Axes."""
         from qreg_boost.plots.paths import plot_path
 
-        return plot_path(self.coef_path(), tau=self.tau, ax=ax)
+        return plot_path(self.coef_path(), tau=self.tau, ax=ax, unit=self.unit)
 
     def plot_risk(self, ax: Any = None) -> Any:
         """Draw the loss against the iteration; return the Axes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -59,8 +60,10 @@ def plot_objective(objective: pd.Series, errors: pd.Series, what: str, tau: floa
     return first, second
 
 
-def plot_errors(table: pd.DataFrame, where: str = "training rows", ax: Any = None) -> Any:
-    """Return the Axes with error rate, FN rate, FP rate and mean cost against tau.
+def plot_errors(
+    table: pd.DataFrame, where: str = "training rows", ax: Any = None, cost: Mapping[str, float] | None = None
+) -> Any:
+    """Return the Axes with error rate, FN rate and FP rate against tau; with `cost`, the mean cost in Axes below.
 
     Parameters
     ----------
@@ -69,6 +72,9 @@ def plot_errors(table: pd.DataFrame, where: str = "training rows", ax: Any = Non
     where : str
         Whose errors they are.
     ax : matplotlib Axes, optional
+        Where to draw the shares, and then nothing else; by default a new figure.
+    cost : mapping, optional
+        What errors cost at every tau, "fn" and "fp"; without, costs are priced by tau and cannot be compared.
 
     Examples
     --------
@@ -77,12 +83,16 @@ def plot_errors(table: pd.DataFrame, where: str = "training rows", ax: Any = Non
     >>> plot_errors(pd.DataFrame([row, {**row, "tau": 0.7}])).get_xlabel()
     'tau'
     """
+    priced = cost is not None and ax is None
     ax = axes(ax)
+    if priced:
+        figure = ax.figure
+        figure.clear()
+        figure.set_size_inches(7.5, 6.5)
+        ax, below = (axes(one) for one in figure.subplots(2, 1, sharex=True, height_ratios=(3, 2)))
     table = table.sort_values("tau", kind="stable")
     tau = table["tau"].to_numpy(dtype=float)
     shown = {"error_rate": "error rate", "fn_rate": "events missed (FN)", "fp_rate": "others flagged (FP)"}
-    if np.nanmax(table["cost"]) <= 1.0:
-        shown["cost"] = "mean cost"
     ends = []
     for position, (name, text) in enumerate(shown.items()):
         values = table[name].to_numpy(dtype=float)
@@ -90,11 +100,30 @@ def plot_errors(table: pd.DataFrame, where: str = "training rows", ax: Any = Non
         ax.plot(tau, values, color=shade, linestyle=style, marker="o", markersize=3.5, linewidth=1.6)
         if np.isfinite(values[-1]):
             ends.append(End(float(values[-1]), text, shade))
-    ax.set(xlabel="tau", ylabel="share of rows")
+    ax.set(xlabel="" if priced else "tau", ylabel="share of rows")
     heading(ax, f"Errors against tau, {where}", None)
     if len(tau) > 1:
         label_ends(ax, float(tau[-1]), ends, float(tau[0]))
+    if priced and cost is not None:
+        _draw_cost(below, tau, table["cost"].to_numpy(dtype=float), cost)
     return ax
+
+
+def _draw_cost(ax: Any, tau: np.ndarray, values: np.ndarray, cost: Mapping[str, float]) -> None:
+    """Draw the mean cost of a row (k,) against tau (k,), the least marked."""
+    shade = colour(3)[0]
+    ax.plot(tau, values, color=shade, marker="o", markersize=3.5, linewidth=1.6)
+    ax.set(xlabel="tau", ylabel=f"mean cost of a row\n(FN {cost['fn']:g}, FP {cost['fp']:g})")
+    if len(tau) > 1:
+        ax.spines["bottom"].set_bounds(float(tau[0]), float(tau[-1]))
+    if np.isfinite(values).any():
+        least = int(np.nanargmin(values))
+        ax.plot(tau[least], values[least], marker="o", markersize=8, markerfacecolor="none", color=shade)
+        ax.annotate(
+            f"least, {float(values[least]):.4g}, at tau = {tau[least]:g}", (tau[least], values[least]),
+            xytext=(0, -8), textcoords="offset points", ha="center", va="top", fontsize=FONT, color=shade,
+        )  # fmt: skip
+        ax.margins(y=0.3)
 
 
 def plot_roc(table: pd.DataFrame, where: str = "training rows", ax: Any = None) -> Any:
@@ -122,9 +151,13 @@ def plot_roc(table: pd.DataFrame, where: str = "training rows", ax: Any = None) 
     ax.plot([0.0, 1.0], [0.0, 1.0], color=GREY, linewidth=0.8, linestyle=(0, (4, 3)))
     ax.plot(false, true, color=colour(0)[0], marker="o", markersize=4, linewidth=1.6)
     named = np.linspace(0, len(table) - 1, min(len(table), MOST_NAMED)).round().astype(int)
+    at_point: dict[tuple[float, float], list[str]] = {}
     for k in sorted(set(named.tolist())):
+        point = (round(float(false[k]), 3), round(float(true[k]), 3))
+        at_point.setdefault(point, []).append(f"{float(table['tau'].iloc[k]):g}")
+    for point, taus in at_point.items():
         ax.annotate(
-            f"{float(table['tau'].iloc[k]):g}", (false[k], true[k]), xytext=(6, -8), textcoords="offset points",
+            ", ".join(taus), point, xytext=(6, -8), textcoords="offset points",
             fontsize=FONT, color="0.3",
         )  # fmt: skip
     ax.set(xlabel="share of others flagged", ylabel="share of events flagged", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))

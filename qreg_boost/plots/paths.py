@@ -16,7 +16,7 @@ MOST_BARS = 25
 BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 1.0, "alpha": 0.8}
 
 
-def plot_path(coef_table: pd.DataFrame, tau: float | None = None, ax: Any = None) -> Any:
+def plot_path(coef_table: pd.DataFrame, tau: float | None = None, ax: Any = None, unit: str = "units of y") -> Any:
     """Return the Axes with each coefficient that is ever other than 0 against the iteration.
 
     The intercept is left out: it is where all columns are 0, often far from the data, and would flatten the rest. Of
@@ -29,6 +29,8 @@ def plot_path(coef_table: pd.DataFrame, tau: float | None = None, ax: Any = None
         Quantile level, for the title.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
+    unit : str
+        Unit of the fit.
 
     Examples
     --------
@@ -54,7 +56,7 @@ def plot_path(coef_table: pd.DataFrame, tau: float | None = None, ax: Any = None
         ax.plot(drawn, values[drawn, k], color=shade, linestyle=style, linewidth=1.6)
         ends.append(End(float(values[-1, k]), names[position], shade))
     ax.plot([0, stop], [0.0, 0.0], color=GREY, linewidth=0.8, zorder=0)
-    ax.set(xlabel="iteration", ylabel="coefficient (units of y per unit of the predictor)")
+    ax.set(xlabel="iteration", ylabel=f"coefficient ({unit} per unit of the predictor)")
     heading(ax, _chosen_of("Coefficient path", len(moved), table.shape[1]), tau)
     if len(ranked) > MOST_LABELS:
         text = f"grey: the other {len(ranked) - MOST_LABELS}"
@@ -70,10 +72,11 @@ def _chosen_of(what: str, chosen: int, total: int) -> str:
 
 
 def _mark_stop(ax: Any, stop: int) -> None:
-    """Draw a line at the stop, its name above the figure."""
+    """Draw a line at the stop, its name above the figure and below the heading."""
     ax.axvline(stop, color=GREY, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
     above = {"xycoords": ("data", "axes fraction"), "xytext": (0, 3), "textcoords": "offset points"}
     ax.annotate(f"mstop = {stop}", (stop, 1.0), **above, ha="center", va="bottom", fontsize=FONT, color="0.4")
+    ax.set_title(ax.get_title(loc="left"), loc="left", fontsize=11, pad=18)
 
 
 def plot_l1_path(coef_table: pd.DataFrame, tau: float | None = None, ax: Any = None) -> Any:
@@ -150,9 +153,7 @@ def plot_risk(
     return ax
 
 
-def plot_importance(
-    importance: pd.Series, tau: float | None = None, ax: Any = None, loss: str = "check loss"
-) -> Any:
+def plot_importance(importance: pd.Series, tau: float | None = None, ax: Any = None, loss: str = "check loss") -> Any:
     """Return the Axes with a bar for each learner's share in the fall of the loss, the largest at the top.
 
     Learners without a share are counted, not drawn; of more than 25, the rest is one bar.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import qreg_boost as qb
@@ -48,11 +49,31 @@ def test_errors_against_tau(engel) -> None:
     fits = qb.qbc("ample ~ income", engel, [0.7, 0.3, 0.5])
     table = fits.errors().sort_values("tau")
     ax = fits.plot_errors()
-    drawn = [line.get_ydata() for line in ax.lines[:4]]
-    for values, name in zip(drawn, ("error_rate", "fn_rate", "fp_rate", "cost"), strict=True):
+    drawn = [line.get_ydata() for line in ax.lines]
+    for values, name in zip(drawn, ("error_rate", "fn_rate", "fp_rate"), strict=True):
         np.testing.assert_allclose(values, table[name])
-    dear = qb.qbc("ample ~ income", engel, [0.3, 0.5], cost={"fn": 50, "fp": 10}).plot_errors()
-    assert len(dear.lines) == 3  # a cost beyond 1 has no place among shares
+    assert len(ax.figure.axes) == 1  # tau prices each cost its own way
+
+
+def test_the_cost_at_one_price_has_its_own_axes(engel) -> None:
+    dear = qb.qbc("ample ~ income", engel, [0.5, 0.3, 0.7], cost={"fn": 50, "fp": 10})
+    ax = dear.plot_errors()
+    above, below = ax.figure.axes
+    table = dear.errors().sort_values("tau")
+    assert above is ax and len(ax.lines) == 3
+    np.testing.assert_allclose(below.lines[0].get_ydata(), table["cost"])
+    least = table.loc[table["cost"].idxmin()]
+    assert below.get_ylabel().endswith("(FN 50, FP 10)")
+    assert f"at tau = {least['tau']:g}" in below.texts[0].get_text()
+    assert below.lines[1].get_ydata()[0] == pytest.approx(least["cost"])
+    assert dear.plot_errors(ax=above) is above and len(above.figure.axes) == 2
+
+
+def test_taus_at_one_point_share_a_label() -> None:
+    from qreg_boost.plots.classification import plot_roc
+
+    rates = {"tau": [0.1, 0.3, 0.5], "fn_rate": [1.0, 1.0, 0.2], "fp_rate": [0.0, 0.0, 0.1]}
+    assert [text.get_text() for text in plot_roc(pd.DataFrame(rates)).texts] == ["0.1, 0.3", "0.5"]
 
 
 def test_both_rates_over_tau(engel) -> None:

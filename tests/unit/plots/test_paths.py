@@ -176,3 +176,14 @@ def test_methods_of_a_fit_draw() -> None:
     assert fit.plot_path().get_xlabel() == fit.plot_risk().get_xlabel() == "iteration"
     assert len(fit.plot_importance().patches) == 1
     assert len(fit.cv(k=3, progress=False).plot().lines) >= 5
+
+
+def test_coefficients_of_a_classifier_are_in_units_of_the_fit() -> None:
+    x = np.arange(20.0)
+    fit = qb.qbc("y ~ x", {"y": np.where(x > 8, "a", "b"), "x": x}, progress=False)
+    ax = fit.plot_path()
+    assert ax.get_ylabel() == "coefficient (units of the fit per unit of the predictor)"
+    ax.figure.canvas.draw()
+    stop = next(text for text in ax.texts if text.get_text().startswith("mstop"))
+    assert not stop.get_window_extent().overlaps(ax._left_title.get_window_extent())
+    assert stop.get_window_extent().y1 <= ax._left_title.get_window_extent().y0
