@@ -106,7 +106,8 @@ def compare(fit: Any) -> Comparison:
     fit : results of this package
         What is compared depends on what the fit offers: a boosted quantile fit is set beside quantreg's `rq`, and
         beside mboost where that is installed, or with stumps beside gbm; a quantile regression beside `rq` with all its
-        inference.
+        inference; a kernel quantile regression, and the first convex programs of a reject option classifier, beside
+        kernlab.
 
     Returns
     -------
@@ -249,6 +250,13 @@ def _kernel(fit: Any) -> Comparison:
     return compare_kqr(fit)
 
 
+def _reject(fit: Any) -> Comparison:
+    """Return the first convex programs of a reject option classifier beside kernlab's."""
+    from qreg_boost.r.compare_reject import compare_reject
+
+    return compare_reject(fit)
+
+
 def _anova(result: Any) -> Comparison:
     """Return an analysis of deviance beside R's."""
     from qreg_boost.r.compare_anova import compare_anova
@@ -380,5 +388,6 @@ _KINDS: tuple[tuple[frozenset[str], Callable[[Any], Comparison]], ...] = (
     (frozenset({"with_se", "solution", "params", "model"}), _regression),
     (frozenset({"models", "table", "fits", "arguments"}), _anova),
     (frozenset({"machine", "duality_gap", "alpha", "tau"}), _kernel),
+    (frozenset({"machine", "first_step", "support", "model"}), _reject),
     (frozenset({"optimum", "risk", "mstop", "params", "model"}), _boosted),
 )

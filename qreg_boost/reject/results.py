@@ -200,6 +200,24 @@ class RejectResults(WithholdingResults):
             [str(label) for label in self.classes], ax,
         )  # fmt: skip
 
+    # -- beside R
+
+    def first_step(self) -> Any:
+        """Return the first convex programs of the fit as arrays, and this package's solutions of them."""
+        from qreg_boost.reject.first_step import first_step
+
+        return first_step(self.model, self.machine)
+
+    def compare_r(self) -> Any:
+        """Return a comparison of the first convex programs with R's kernlab.
+
+        With rho = 0 and mu = 1 the first step is a support vector machine: `ksvm`, its objective and decision values.
+        With rho free, the quadratic program is beside `ipop`, with the violation of its constraints.
+        """
+        from qreg_boost.r.compare import compare
+
+        return compare(self)
+
     # -- tables
 
     def quality(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Kernel quantile regression and the quadratic program against kernlab, live."""
+"""Kernel quantile regression, first steps of reject classifiers and the quadratic program against kernlab, live."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from qreg_boost import r
 from qreg_boost.base.checks import InputError
 from qreg_boost.kernel.box_qp import BoxQP, Dense, LowRank, solve_box_qp
 from qreg_boost.kernel.kernels import read_kernel
-from qreg_boost.r.kernlab import ipop
+from qreg_boost.r.kernlab import fit_svm, ipop
 from qreg_boost.r.session import evaluate
 
 pytestmark = pytest.mark.r("kernlab")
@@ -153,3 +153,84 @@ def test_first_steps_on_public_data_are_not_above_ipop(name: str) -> None:
     theirs = ipop(np.tile(Q, (2, 2)), *parts)
     assert ours.status.optimal and ours.residuals.kkt <= 1e-6
     assert ours.primal <= theirs.objective + 1e-7 * abs(theirs.objective), (ours.primal, theirs)
+
+
+def rows_of(name: str, public_table) -> tuple[np.ndarray, np.ndarray]:
+    if name == "simulated":
+        rng = np.random.default_rng(8)
+        X = rng.normal(size=(150, 4))
+        return np.where(X[:, 0] + X[:, 1] ** 2 - 1 + rng.normal(size=150) > 0, "yes", "no"), X
+    data = public_table(name)
+    response = qb.datasets.info(name).response[0]
+    X = data.drop(columns=response).select_dtypes("number")
+    return data[response].to_numpy(), X.loc[:, X.nunique() > 1].to_numpy(dtype=float)
+
+
+@pytest.mark.parametrize("C", [0.5, 10.0])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("name", ["sonar", "ionosphere", "simulated"])
+def test_first_step_without_band_is_ksvm(name: str, kernel: str, C: float, public_table) -> None:
+    y, X = rows_of(name, public_table)
+    found = qb.RejectClassifier(y, X, d=0.2, C=C, kernel=kernel, starts="zero").fit().compare_r()
+    assert found.agrees and found.gap <= 1e-7, found
+    checks = found.checks.set_index("term")
+    # ksvm meets its conditions to 1e-6; what is left in f is far below what the band or a label turns on
+    assert checks["python"]["ksvm: difference of f / max(sd, 1)"] <= 1e-4, found
+    # linear and C = 0.5 on the simulated set: ipop itself stops, "computationally singular", and is left out
+    assert "ipop: objective of the program" in checks.index or "singular" in found.notes[-2], found
+    # the objective that ksvm prints has the sign of the dual, to be minimised; it is summed up step by step
+    printed = found.table.set_index("term").loc["ksvm: objective as it prints it"]
+    assert printed["python"] == pytest.approx(printed["r"], rel=1e-6) and printed["r"] < 0
+
+
+@pytest.mark.parametrize("d", [0.05, 0.5])
+def test_hinge_of_the_first_step_does_not_depend_on_d(d: float, public_table) -> None:
+    y, X = rows_of("simulated", public_table)
+    found = qb.RejectClassifier(y, X, d=d, C=2.0, kernel="rbf", gamma=0.3).fit().compare_r()
+    svm = qb.RejectClassifier(y, X, d=0.2, C=2.0, kernel="rbf", gamma=0.3).fit().compare_r()
+    assert found.agrees and svm.agrees, found
+    assert found.checks["r"].iloc[0] == pytest.approx(svm.checks["r"].iloc[0], rel=1e-12)
+    assert found.checks["r"].iloc[2] != pytest.approx(svm.checks["r"].iloc[2], rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "double_hinge", "d": 0.2},
+        {"method": "generalized_hinge", "d": 0.2},
+        {"mu": 0.5},
+        {"cost": {"fn": 5, "fp": 1, "reject": 0.4}},
+        {"kernel": "laplace", "gamma": 0.4, "method": "double_hinge"},
+        {"kernel": "polynomial", "event": "no"},
+    ],
+)
+def test_other_reject_fits_are_beside_kernlab(options: dict, public_table) -> None:
+    y, X = rows_of("simulated", public_table)
+    found = qb.RejectClassifier(y, X, C=2.0, **options).fit().compare_r()
+    assert found.agrees, found
+    assert "ipop: objective" in str(found) and "ksvm" in found._repr_html_()
+
+
+def test_precomputed_kernel_and_weights_of_a_reject_fit(public_table) -> None:
+    y, X = rows_of("simulated", public_table)
+    K = read_kernel("rbf", 0.5).matrix(X)
+    assert qb.RejectClassifier(y, K, kernel="precomputed", C=2.0).fit().compare_r().agrees
+    with pytest.raises(InputError, match="no weights of rows"):
+        qb.RejectClassifier(y, X, weights=np.arange(len(y)) % 3 + 1.0).fit().compare_r()
+
+
+def test_ksvm_is_told_apart_from_another_cost(public_table) -> None:
+    """A machine of twice the cost, as a wrong factor in the derivation would give, does not agree."""
+    y, X = rows_of("simulated", public_table)
+    fit = qb.RejectClassifier(y, X, C=2.0, kernel="rbf", gamma=0.3).fit()
+    step = fit.first_step()
+    theirs = fit_svm(step.X, step.y, (4.0, 4.0), "rbfdot", {"sigma": 0.3})
+    assert np.abs(theirs.decision - step.point.t * step.y).max() > 0.01
+    assert abs(theirs.objective) > 1.2 * step.point.a.sum() - 0.5 * step.point.norm2
+
+
+def test_many_rows_are_not_given_to_ipop(public_table, monkeypatch) -> None:
+    y, X = rows_of("simulated", public_table)
+    monkeypatch.setattr("qreg_boost.r.compare_reject._MOST_ROWS", 149)
+    found = qb.RejectClassifier(y, X, C=2.0).fit().compare_r()
+    assert found.agrees and len(found.checks) == 2 and "150 rows are more than 149" in str(found)
