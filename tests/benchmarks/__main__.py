@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-for script in ("boosting.py", "stumps.py", "quantreg.py", "start_up.py", "memory.py"):
+for script in ("boosting.py", "stumps.py", "quantreg.py", "kernels.py", "start_up.py", "memory.py"):
     print(f"== {script}", flush=True)
     subprocess.run([sys.executable, str(Path(__file__).with_name(script))], check=True)
     print(flush=True)
