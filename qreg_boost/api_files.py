@@ -78,7 +78,11 @@ def _restore(kind: str, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
             prefix = f"{position}."
             own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
             fits.append(_restore(part["kind"], part["meta"], own))
-        return _PROCESSES[kind](meta["taus"], fits)
+        process = _PROCESSES[kind](meta["taus"], fits)
+        if meta.get("crossed") is not None:
+            crossing, rows = meta["crossed"]
+            process.crossed = (int(crossing), int(rows))
+        return process
     if kind not in _RESTORERS:
         raise FileFormatError(f"The file holds a {kind!r}, which this version of qreg_boost does not know. Upgrade it.")
     return _RESTORERS[kind](meta, arrays)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import CrossingWarning, InputError, warn
+from qreg_boost.base.checks import CrossingWarning, InputError, NotDefinedError, warn
 from qreg_boost.base.results import Results
 
 
@@ -110,7 +111,13 @@ class QuantileProcess(Results):
     @property
     def crossings(self) -> int:
         """Number of training rows whose fitted quantiles cross."""
-        return int(self._crossing(self.fittedvalues.to_numpy()).sum())
+        return self.crossed[0]
+
+    @cached_property
+    def crossed(self) -> tuple[int, int]:
+        """Number of training rows whose fitted quantiles cross, and of training rows; known to files without rows."""
+        values = self.fittedvalues.to_numpy()
+        return int(self._crossing(values).sum()), len(values)
 
     def _crossing(self, values: np.ndarray) -> np.ndarray:
         order = np.argsort(np.asarray(self.taus, dtype=float), kind="stable")
@@ -202,4 +209,10 @@ class QuantileProcess(Results):
             meta, own = fit.state(data)
             metas.append({"kind": type(fit).__name__, "meta": meta})
             arrays |= {f"{position}.{name}": array for name, array in own.items()}
-        return {"taus": [float(tau) for tau in self.taus], "fits": metas}, arrays
+        return {"taus": [float(tau) for tau in self.taus], "fits": metas, "crossed": self._crossed_if_known()}, arrays
+
+    def _crossed_if_known(self) -> list[int] | None:
+        try:
+            return list(self.crossed)
+        except NotDefinedError:
+            return None

@@ -104,7 +104,7 @@ def _shared_notes(each: Sequence[Summary]) -> list[str]:
 
 def _crossing(process: QuantileProcess) -> list[Fact]:
     try:
-        return [Fact("Rows that cross", f"{process.crossings} of {len(process.fittedvalues)}")]
+        return [Fact("Rows that cross", "{} of {}".format(*process.crossed))]
     except NotDefinedError:
         return []
 

@@ -132,3 +132,12 @@ def test_tables_and_summary(fits) -> None:
     assert (
         "Rows that cross" in text and "prob_cell(new) estimates between which of the limits 1 - tau P(bad) lies" in text
     )
+
+
+@pytest.mark.parametrize("data", [False, True])
+def test_saved_fits_know_how_many_rows_cross(tmp_path, data: bool) -> None:
+    x = np.arange(40.0)
+    rows = {"y": np.where((x > 15) ^ (x % 7 == 0), "a", "b"), "x": x, "z": np.sin(x)}
+    fits = qb.qbc("y ~ x + z", rows, [0.3, 0.5, 0.7], mstop=40, progress=False)
+    loaded = qb.load(fits.save(tmp_path / "fits.qreg", data=data))
+    assert loaded.crossings == fits.crossings and f"{fits.crossings} of 40" in str(loaded.summary())
