@@ -95,6 +95,18 @@ def check_options(given: Iterable[str], known: Collection[str]) -> None:
         raise InputError(f"Unknown option {unknown[0]!r}.{nearest(unknown[0], known)} Options: {', '.join(known)}.")
 
 
+def check_weight_size(weights: np.ndarray) -> None:
+    """Raise InputError if the largest of the weights (n,) is too large or too small to compute with.
+
+    >>> check_weight_size(np.ones(3))
+    """
+    if not 1.0 / LARGEST < weights.max() < LARGEST:
+        raise InputError(
+            f"`weights` reach {weights.max():.3g}, too far from 1 to compute with; divide them all by that: only "
+            "their ratios count."
+        )
+
+
 def number_of(count: int, noun: str) -> str:
     """Return a count with its noun.
 

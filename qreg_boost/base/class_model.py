@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import InputError
+from qreg_boost.base.checks import InputError, check_weight_size
 from qreg_boost.base.classes import read_classes
 from qreg_boost.base.confusion import confusion_counts
 from qreg_boost.base.design import Design, Encoder
@@ -73,7 +73,7 @@ class RowsModel(ABC):
         **options: Any,
     ) -> None:
         rows = {"weights": weights, "missing": missing, "response": self.response, "may_branch": self.may_branch}
-        self._take(Design.from_arrays(y, X, names=names, **rows), options)
+        self._take(_computable(Design.from_arrays(y, X, names=names, **rows)), options)
 
     @classmethod
     def from_formula(
@@ -94,7 +94,7 @@ class RowsModel(ABC):
         model = cls.__new__(cls)
         rows = {"weights": weights, "subset": subset, "missing": missing}
         rows |= {"response": cls.response, "may_branch": cls.may_branch}
-        model._take(Design.from_formula(formula, data, env=env, **rows), options)
+        model._take(_computable(Design.from_formula(formula, data, env=env, **rows)), options)
         return model
 
     @abstractmethod
@@ -153,6 +153,13 @@ class RowsModel(ABC):
     def _need_columns(self) -> None:
         if not self.design.X.shape[1]:
             raise InputError('There is no predictor: nothing to tell classes apart by. Write "y ~ x1 + x2".')
+
+
+def _computable(design: Design) -> Design:
+    """Return the design; its weights must be of a size to compute with."""
+    if design.weights is not None:
+        check_weight_size(design.weights)
+    return design
 
 
 class ClassModel(RowsModel):

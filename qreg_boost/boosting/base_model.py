@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from qreg_boost.base.checks import LARGEST, InputError, check_options, listed
+from qreg_boost.base.checks import LARGEST, InputError, check_options, check_weight_size, listed
 from qreg_boost.base.design import Design
 from qreg_boost.base.saved_design import design_state
 from qreg_boost.boosting.facts import BoostFacts
@@ -230,11 +230,7 @@ class BoostModel(ABC):
             raise InputError(
                 f"Response {design.response!r} varies by {spread:.3g}, too far from 1 to compute with; rescale it."
             )
-        if not 1.0 / LARGEST < weights.max() < LARGEST:
-            raise InputError(
-                f"`weights` reach {weights.max():.3g}, too far from 1 to compute with; divide them all by that: only "
-                "their ratios count."
-            )
+        check_weight_size(weights)
         predictors = Predictors(
             X=np.ascontiguousarray(X),
             by_column=X.T if X.flags.f_contiguous else None,

@@ -75,6 +75,18 @@ BAD = {
         r"`cost` has prices too large or too far apart.*Only their ratio counts",
     ),
     "cost too large": (lambda: fit(cost={"fn": 1e308, "fp": 1e308}), r"`cost` has prices too large"),
+    "weights without end, jous": (
+        lambda: qb.jous("y ~ x1", DATA, weights=np.full(N, 1e300)),
+        r"`weights` reach 1e\+300, too far from 1 to compute with; divide them all by that",
+    ),
+    "weights without end, binary_qreg": (
+        lambda: qb.binary_qreg("y ~ x1", DATA, 0.5, weights=np.full(N, 1e300)),
+        r"`weights` reach 1e\+300, too far from 1 to compute with",
+    ),
+    "weights without end, median classifier": (
+        lambda: qb.MedianClassifier(DATA["y"], DATA[["x1"]], weights=np.full(N, 1e300)),
+        r"`weights` reach 1e\+300, too far from 1 to compute with",
+    ),
     "h next to 0": (lambda: fit(h=1e-300), r"`h` is 1e-300, too narrow to compute with; 0\.1 is usual"),
     "labels of other rows": (
         lambda: fit().evaluate(DATA, y=DATA["y"].iloc[::-1]),
