@@ -61,6 +61,17 @@ class KernelCV:
         """The gamma of least mean loss; missing for kernels that have none."""
         return self._best["gamma"]
 
+    def plot(self, ax: Any = None) -> Any:
+        """Return the Axes with the mean held-out loss against C, a line per gamma; the least is ringed.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        """
+        from qreg_boost.plots.kernel import plot_kernel_cv
+
+        return plot_kernel_cv(self.table, self.kind, ax)
+
     def __str__(self) -> str:
         best = self._best
         at = f"C = {best['C']:g}" + ("" if np.isnan(best["gamma"]) else f", gamma = {best['gamma']:.6g}")
@@ -105,7 +116,7 @@ def choose(
         kind = drawn.kind
         train, held = (part[ready.columns] * ready.weights[:, None] for part in (drawn.train, drawn.held))
         tasks = [(ready, costs, taus, train[:, j], held[:, j]) for j in range(train.shape[1])]
-        found = run_tasks(_fold, tasks, n_jobs, progress, f"cross-validation, {kernel}")
+        found = run_tasks(_fold, tasks, n_jobs, progress, f"cross-validation, {ready.kernel}")
         losses.append(np.array([one for one, _ in found]))
         unsolved += sum(count for _, count in found)
         gamma = ready.kernel.parameters.get("gamma", np.nan)

@@ -188,7 +188,7 @@ class KQR(RowsModel):
         return KQRResults(self._facts(found), machine, found.a, found.side, self, self.design.encoder)
 
     def _facts(self, found: KernelQuantile) -> Facts:
-        ready, low = self.ready, self.ready.low_rank
+        ready, low, own_cost = self.ready, self.ready.low_rank, found.C == self.C
         y, w = ready.y, ready.weights
         null = float(w @ check_losses(y - weighted_quantile(y, found.tau, w), found.tau)) * ready.spread
         own = {
@@ -210,9 +210,10 @@ class KQR(RowsModel):
             "optimal": found.optimal,
             "shortfall": found.shortfall,
             "unit": ready.spread,
-            "folds": None if self.chosen is None else self.chosen.kind,
+            "folds": self.chosen.kind if self.chosen is not None and own_cost else None,
         }
-        return Facts.of(self.design, function="kqr", call=self.call, own=own, tau=found.tau)
+        call = self.call if own_cost else f"{self.call}.path([{found.C:g}]).at({found.C:g})"
+        return Facts.of(self.design, function="kqr", call=call, own=own, tau=found.tau)
 
     # -- what results may ask of their model
 
