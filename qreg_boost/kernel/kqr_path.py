@@ -54,6 +54,19 @@ class KQRPath:
         check_choice(criterion, "criterion", CRITERIA)
         return self.fits[int(np.argmin(self.table[criterion]))]
 
+    def plot(self, criterion: str = "sic", ax: Any = None) -> Any:
+        """Return the Axes with a criterion against C, its least ringed, the rows on the fit written along.
+
+        Parameters
+        ----------
+        criterion : {"sic", "gacv"}
+        ax : matplotlib Axes, optional
+        """
+        from qreg_boost.plots.kernel import plot_kqr_path
+
+        check_choice(criterion, "criterion", CRITERIA)
+        return plot_kqr_path(self.table, float(self.fits[0].tau), criterion, ax)
+
     def __str__(self) -> str:
         head = f"Kernel quantile regression along C: tau = {self.fits[0].tau:g}, {self.fits[0].kernel}"
         return f"{head}\n{self.table.to_string(float_format=lambda value: f'{value:.6g}')}"
