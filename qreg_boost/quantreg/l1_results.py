@@ -308,9 +308,9 @@ class L1Results(FitResults):
 
 def _without_rows(kind: str) -> NotDefinedError:
     return NotDefinedError(
-        f"This {kind} was loaded from a file, which never holds the rows of an L1 path, so it has no `model`: there are "
-        "no fitted values or residuals, and nothing can be fitted anew. predict(new) needs no rows; for the rest fit "
-        "the path to the data anew with l1qreg."
+        f"This {kind} was loaded from a file, which never holds the rows of an L1 path, so it has no `model`: there "
+        "are no fitted values or residuals, and nothing can be fitted anew. predict(new) needs no rows; for the rest "
+        "fit the path to the data anew with l1qreg."
     )
 
 
