@@ -265,7 +265,7 @@ def test_red_wine_runs_and_the_line_search_never_moves(public_table) -> None:
     wine = public_table("wine_red")
     fit = qb.qbr("quality ~ .", wine, 0.5, mstop=500)
     assert np.isfinite(fit.params).all() and fit.risk < fit.risk_path[0]
-    with pytest.warns(ConvergenceWarning, match=r"stalled at iteration 0, with a check loss of 526"):
+    with pytest.warns(ConvergenceWarning, match=r"stalled at iteration 0, where the check loss is 526"):
         stuck = qb.qbr("quality ~ .", wine, 0.5, step="line")
     assert stuck.status == "stalled at iteration 0" and stuck.mstop == 0
 
