@@ -8,6 +8,8 @@ from importlib.metadata import version as installed_version
 from qreg_boost.datasets import ENVIRONMENT_VARIABLE, info
 
 os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
+for pool in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{pool}_NUM_THREADS", "1")  # threads that wait for a core slow small matrices down
 
 project = "qreg_boost"
 author = "qreg_boost developers"
