@@ -6,6 +6,7 @@ predicted where the fit f is at least 0.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -23,7 +24,7 @@ LEVEL = 1e-7
 HALF_LOG_2PI = 0.5 * np.log(2.0 * np.pi)
 
 
-class SmoothLoss:
+class SmoothLoss(ABC):
     """What losses with a derivative have in common: a line search by bracketing, and weights left alone."""
 
     of_residuals = False
@@ -34,9 +35,9 @@ class SmoothLoss:
         """Nil: the gradient of a convex loss is 0 at its minimum only."""
         return 0.0
 
+    @abstractmethod
     def risk(self, y: np.ndarray, f: np.ndarray, weights: np.ndarray) -> float:
         """Return the weighted sum of losses."""
-        raise NotImplementedError
 
     def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray | None:
         """Return None: every row keeps its weight."""
@@ -78,9 +79,9 @@ class SmoothLoss:
         """Return minus the derivative (n,) of each row's loss, but for a factor that all rows share."""
         return self.negative_gradient(y, f)
 
+    @abstractmethod
     def negative_gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return what learners are fitted to (n,)."""
-        raise NotImplementedError
 
     @property
     def reach(self) -> float:
