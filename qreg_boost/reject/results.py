@@ -41,6 +41,24 @@ class RejectResults(WithholdingResults):
     # -- the band
 
     @property
+    def kernel(self) -> str:
+        """The kernel and its parameters, in words."""
+        return self.facts.own["kernel_shown"]
+
+    @property
+    def C(self) -> float:
+        """Weight of the losses against the norm."""
+        return float(self.facts.own["C"])
+
+    @property
+    def gamma(self) -> float:
+        """Gamma of a radial kernel, on the scale of the standardised predictors if they were."""
+        kernel = self.machine.kernel
+        if not hasattr(kernel, "gamma"):
+            raise NotDefinedError(f"The kernel ({self.kernel}) has no gamma.")
+        return float(kernel.gamma)
+
+    @property
     def rho(self) -> float:
         """Half-width of the band: withheld where |f| <= rho."""
         return self.machine.rho

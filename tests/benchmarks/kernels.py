@@ -1,26 +1,32 @@
-"""The quadratic program of kernel machines beside kernlab's ipop and cvxopt's own solver, and kqr beside kernlab's.
+"""The quadratic program of kernel machines beside kernlab's ipop and cvxopt's own solver, whole fits, and kqr beside R.
 
-    python tests/benchmarks/kernels.py [--quick] [--repeats 5] [--threads 1]
+    python tests/benchmarks/kernels.py [--quick] [--repeats 5] [--threads 1] [--part PART ...]
 
-One dual step of the double ramp's DC loop (two blocks, two equalities, a tenth of the losses capped) on Gaussian data:
+Each part runs in a process of its own, so that its peak of memory is its own; medians of the rounds, seconds of the
+wall clock and of the processor (`cpu`: where they differ, the machine was busy).
 
-- 800 rows, RBF: this package beside `ipop` (timed in R);
-- 1600 rows, RBF: beside `cvxopt.solvers.qp` with G sparse;
-- 200,000 rows, 20 columns, linear: seconds and peak memory of the process.
+- step: one dual step of the double ramp's DC loop (two blocks, two equalities, a tenth of the losses capped) on
+  Gaussian data with an RBF kernel: 800 rows beside `ipop` (timed in R), 1600 rows beside `cvxopt.solvers.qp` with G
+  sparse; the objectives stand beside the seconds.
+- linear: such a step of 200,000 rows and 20 columns with a linear kernel, and a whole fit.
+- rbf: a whole fit of 4000 rows, from the three starts that need no random numbers.
+- grid: ten-fold cross-validation of the double ramp over 50 points of C and gamma on ionosphere.
+- kqr: kernel quantile regression at 400 rows beside `kernlab::kqr`, ten-fold cross-validation over 50 costs, and five
+  quantiles held apart.
 
-Then kernel quantile regression at 400 rows beside `kernlab::kqr`, ten-fold cross-validation over 50 costs on it, and
-five quantiles held apart. Medians of the rounds; the objectives stand beside the seconds. `--quick` leaves out ipop and
-takes two rounds.
+`--quick` leaves out ipop and kernlab and takes two rounds; whole fits and grids take one round there.
 """
 
 from __future__ import annotations
 
 import argparse
 import resource
+import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
@@ -33,17 +39,22 @@ WANTED = {"ipop": 40.0, "cvxopt, G sparse": 3.0}
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark and print its tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="two rounds, and no ipop")
+    parser.add_argument("--quick", action="store_true", help="two rounds, and nothing of R")
     parser.add_argument("--repeats", type=int, help="rounds whose median counts (default: 5, 2 if quick)")
     parser.add_argument("--threads", type=int, default=1, help="threads of every contender")
+    parser.add_argument("--part", nargs="+", choices=list(PARTS), default=list(PARTS))
     options = parser.parse_args(arguments)
     limit_threads(options.threads)
     rounds = options.repeats or (2 if options.quick else 5)
+    if len(options.part) == 1:
+        PARTS[options.part[0]](rounds, options.quick)
+        return
     print(f"{describe('numpy', 'scipy', 'cvxopt', 'qreg_boost')}, {options.threads} thread(s), medians of {rounds}\n")
-    many_rows(rounds)  # first, so that the peak of memory is its own
-    dense_step(800, rounds, ("ipop",) if not options.quick else ())
-    dense_step(1600, rounds, ("cvxopt, G sparse",))
-    quantiles(rounds, not options.quick)
+    for part in options.part:
+        command = [sys.executable, __file__, "--part", part, "--repeats", str(rounds)]
+        command += ["--threads", str(options.threads)] + ["--quick"] * options.quick
+        print(flush=True, end="")
+        subprocess.run(command, check=True)
 
 
 def step(n: int, p: int, linear: bool) -> Any:
@@ -64,13 +75,11 @@ def step(n: int, p: int, linear: bool) -> Any:
     return BoxQP(Q, -np.ones((2, n)), -capped, upper - capped, A, np.zeros(2))
 
 
-def ours(problem: Any) -> Timed:
-    """Return seconds and solution of this package."""
+def ours(problem: Any) -> Any:
+    """Return the solution of this package."""
     from qreg_boost.kernel.box_qp import solve_box_qp
 
-    start = time.perf_counter()
-    found = solve_box_qp(problem)
-    return time.perf_counter() - start, found
+    return solve_box_qp(problem)
 
 
 def by_ipop(problem: Any) -> Timed:
@@ -109,14 +118,14 @@ def dense_step(n: int, rounds: int, peers: Sequence[str]) -> None:
     """Print seconds and objectives of one RBF step."""
     problem = step(n, 5, linear=False)
     ours(problem)
-    own: list[Timed] = []
+    own: list[Taken] = []
     others: dict[str, list[Timed]] = {name: [] for name in peers}
     for _ in range(rounds):
-        own.append(ours(problem))
+        found, taken = _timed(lambda: ours(problem), 1)
+        own.append(taken)
         for name in peers:
             others[name].append(PEERS[name](problem))
-    least = median(seconds for seconds, _ in own)
-    found = own[0][1]
+    least = median(one.wall for one in own)
     print(f"One dual step, RBF, {n} rows ({2 * n} variables)")
     print(f"  {'qreg_boost':18s} {least:9.3f} s   objective {found.primal:.10g}   gap {found.residuals.gap:.1e}   "
           f"kkt {found.residuals.kkt:.1e}   {found.iterations} iterations")  # fmt: skip
@@ -128,19 +137,74 @@ def dense_step(n: int, rounds: int, peers: Sequence[str]) -> None:
     print()
 
 
-def many_rows(rounds: int) -> None:
-    """Print seconds and memory of one linear step of 200,000 rows."""
-    before = _peak()
-    problem = step(200_000, 20, linear=True)
-    runs = [ours(problem) for _ in range(min(rounds, 3))]
-    found = runs[0][1]
-    print("One dual step, linear, 200,000 rows, 20 columns")
-    seconds = median(seconds for seconds, _ in runs)
-    print(f"  qreg_boost {seconds:.2f} s (wanted 10)   {_peak():.2f} GB at the peak, {before:.2f} before (wanted 0.6)")
-    print(f"  gap {found.residuals.gap:.1e}   kkt {found.residuals.kkt:.1e}\n")
+def steps(rounds: int, quick: bool) -> None:
+    """Print seconds of one dual step beside the peers."""
+    dense_step(800, rounds, () if quick else ("ipop",))
+    dense_step(1600, rounds, ("cvxopt, G sparse",))
 
 
-def quantiles(rounds: int, with_r: bool) -> None:
+def linear(rounds: int, quick: bool) -> None:
+    """Print seconds and memory of one linear step of 200,000 rows, and of a whole fit."""
+    import qreg_boost as qb
+
+    n, p, before = 200_000, 20, _peak()
+    problem = step(n, p, linear=True)
+    found, taken = _timed(lambda: ours(problem), rounds)
+    print(f"One dual step, linear, {n:,} rows, {p} columns\n  qreg_boost {taken} (wanted 10 s)   {_peak():.2f} GB at "
+          f"the peak, {before:.2f} before (wanted 0.6)   kkt {found.residuals.kkt:.1e}")  # fmt: skip
+    X, y = rows(n, p)
+    fit, taken = _timed(lambda: qb.RejectClassifier(y, X, C=2.0, progress=False).fit(), 1)
+    print(f"  whole fit  {taken}   {_peak():.2f} GB at the peak   {_told(fit)}\n")
+
+
+def rbf(rounds: int, quick: bool) -> None:
+    """Print seconds and memory of whole fits of 4000 rows with an RBF kernel."""
+    import qreg_boost as qb
+
+    n, p = 4000, 5
+    X, y = rows(n, p)
+    print(f"Double ramp, RBF, {n} rows, {p} columns, d = 0.2 (wanted: 60 s, 2 GB)")
+    for C in (2.0, 50.0):
+        made = qb.RejectClassifier(y, X, d=0.2, kernel="rbf", C=C, progress=False)
+        fit, taken = _timed(made.fit, 1 if quick else rounds)
+        print(f"  C = {C:3g}    {taken}   {_peak():.2f} GB at the peak   {_told(fit)}")
+    print()
+
+
+def grid(rounds: int, quick: bool) -> None:
+    """Print seconds of a cross-validation over 50 points."""
+    import numpy as np
+
+    import qreg_boost as qb
+
+    data = qb.datasets.load("ionosphere")
+    X, y = data.drop(columns="class"), data["class"]
+    fit = qb.RejectClassifier(y, X, d=0.2, kernel="rbf", C=2.0, progress=False).fit()
+    costs, widths = np.geomspace(0.1, 50.0, 10), np.geomspace(0.25, 4.0, 5) * fit.gamma
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found, taken = _timed(lambda: fit.cv(C=costs, gamma=widths, progress=False), 1 if quick else rounds)
+    best, count = found.best.iloc[0], found.found
+    print(f"Ionosphere, RBF, 10 folds x 50 points of C and gamma, d = 0.2\n  qreg_boost {taken}   {count.programs} "
+          f"programs, {count.unsolved} starts unsolved, least risk {best['risk']:.4f}\n")  # fmt: skip
+
+
+def rows(n: int, p: int) -> tuple[Any, Any]:
+    """Return Gaussian rows (n, p) and labels -1, +1 with a boundary that bends."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, p))
+    f = X[:, 0] + 0.5 * X[:, 1] + 0.5 * np.sin(3.0 * X[:, 2]) + 0.7 * rng.normal(size=n)
+    return X, np.where(f > 0.0, 1, -1)
+
+
+def _told(fit: Any) -> str:
+    minima = fit.minima
+    return f"DC steps {dict(zip(minima['start'], minima['steps'], strict=True))}, R {minima['objective'].min():.8g}"
+
+
+def quantiles(rounds: int, quick: bool) -> None:
     """Print seconds of kernel quantile regression."""
     import numpy as np
 
@@ -150,10 +214,10 @@ def quantiles(rounds: int, with_r: bool) -> None:
     n = 400
     X = rng.normal(size=(n, 4))
     y = np.sin(2 * X[:, 0]) + X[:, 1] + rng.normal(size=n) * (0.5 + 0.3 * np.abs(X[:, 0]))
-    fit, seconds = _timed(lambda: KQR(y, X, 0.25, C=2.0).fit(), rounds)
-    print(f"Kernel quantile regression, RBF, {n} rows, 4 columns\n  qreg_boost {seconds:.3f} s, objective "
+    fit, own = _timed(lambda: KQR(y, X, 0.25, C=2.0).fit(), rounds)
+    print(f"Kernel quantile regression, RBF, {n} rows, 4 columns\n  qreg_boost {own}, objective "
           f"{fit.objective:.10g}, gap {fit.duality_gap:.1e}")  # fmt: skip
-    if with_r:
+    if not quick:
         from qreg_boost.r.kernlab import fit_kqr
 
         ready = fit.model.ready
@@ -162,30 +226,46 @@ def quantiles(rounds: int, with_r: bool) -> None:
         r = ready.y - other.fittedvalues.to_numpy()
         K = ready.form.times(np.eye(n))
         objective = 0.5 * other.alpha @ K @ other.alpha + 2.0 * float(np.sum(r * (0.25 - (r < 0))))
-        print(f"  kernlab    {theirs:.3f} s, objective {objective:.10g}   {theirs / seconds:.1f} x")
+        print(f"  kernlab    {theirs}, objective {objective:.10g}   {theirs.wall / own.wall:.1f} x")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found, seconds = _timed(lambda: fit.cv(C=np.geomspace(0.05, 500.0, 50), progress=False), 1)
-    print(f"  10 folds x 50 costs {seconds:.1f} s, best C {found.C:.3g}, {found.unsolved} of 500 not solved")
+        found, taken = _timed(lambda: fit.cv(C=np.geomspace(0.05, 500.0, 50), progress=False), 1)
+    print(f"  10 folds x 50 costs {taken}, best C {found.C:.3g}, {found.unsolved} of 500 not solved")
     taus = [0.1, 0.3, 0.5, 0.7, 0.9]
-    fits, seconds = _timed(lambda: KQR(y, X, taus, C=50.0, noncrossing=True).fit(), 1)
-    print(f"  5 quantiles held apart ({5 * n} unknowns) {seconds:.1f} s, gap {fits.duality_gap.iloc[0]:.1e}, "
+    fits, taken = _timed(lambda: KQR(y, X, taus, C=50.0, noncrossing=True).fit(), 1)
+    print(f"  5 quantiles held apart ({5 * n} unknowns) {taken}, gap {fits.duality_gap.iloc[0]:.1e}, "
           f"{fits.crossings} rows cross")  # fmt: skip
 
 
-def _timed(call: Callable[[], Any], rounds: int) -> tuple[Any, float]:
+@dataclass(frozen=True)
+class Taken:
+    """Medians of seconds, of the wall clock and of the processor."""
+
+    wall: float
+    cpu: float
+
+    def __str__(self) -> str:
+        return f"{self.wall:.3g} s ({self.cpu:.3g} cpu)"
+
+
+def _timed(call: Callable[[], Any], rounds: int) -> tuple[Any, Taken]:
     taken = []
     for _ in range(rounds):
-        start = time.perf_counter()
+        start, cpu = time.perf_counter(), time.process_time()
         found = call()
-        taken.append(time.perf_counter() - start)
-    return found, median(taken)
+        taken.append((time.perf_counter() - start, time.process_time() - cpu))
+    return found, Taken(*(median(one) for one in zip(*taken, strict=True)))
 
 
 def _peak() -> float:
     """Return the peak of resident memory in gigabytes."""
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most / (1e9 if sys.platform == "darwin" else 1e6)
+
+
+PARTS: dict[str, Callable[[int, bool], None]] = {
+    "step": steps, "linear": linear, "rbf": rbf, "grid": grid, "kqr": quantiles
+}  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -28,6 +28,13 @@ def fitted(data: pd.DataFrame = DATA, formula: str = "y ~ a + b", **options):
 # -- predictions -------------------------------------------------------------------------------------------------------
 
 
+def test_fit_tells_its_C_and_kernel() -> None:
+    fit = fitted(kernel="rbf", C=2.0, gamma=0.25)
+    assert (fit.C, fit.gamma, fit.kernel) == (2.0, 0.25, "rbf, gamma = 0.25")
+    with pytest.raises(NotDefinedError, match="no gamma"):
+        _ = fitted(C=2.0).gamma
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_predictions_follow_the_decision_function_and_the_band(method: str, kernel: str) -> None:
