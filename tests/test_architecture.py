@@ -73,6 +73,7 @@ NUMERIC = (
         f"kernel.{name}"
         for name in ("kernels", "box_qp", "program", "quadratic", "sifting", "incomplete_cholesky", "noncrossing")
     ),
+    "kernel.offset",
     *("reject.losses", "reject.dca", "reject.task", "reject.flat", "reject.tally", "reject.machine"),
 )
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "tools"}

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qreg_boost.base.quantile import upper_quantile, weighted_quantile
 from qreg_boost.kernel.box_qp import BoxQP, BoxSolution, shortfall, solve_box_qp
+from qreg_boost.kernel.offset import optimal_offsets
 from qreg_boost.kernel.quadratic import Quadratic
 
 ELBOW = 1e-6
@@ -137,9 +137,7 @@ def solve_kernel_quantile(
 
 def best_offset(r: np.ndarray, tau: float, weights: np.ndarray) -> float:
     """Return the constant of least weighted check loss for r (n,); of an interval of them, the midpoint."""
-    used = weights > 0.0
-    ends = [quantile(r[used], tau, weights[used]) for quantile in (weighted_quantile, upper_quantile)]
-    return 0.5 * (ends[0] + ends[1])
+    return optimal_offsets(-r, np.ones(len(r)), (tau - 1.0) * weights, tau * weights).middle
 
 
 def sides(a: np.ndarray, C: float, tau: float, weights: np.ndarray) -> np.ndarray:

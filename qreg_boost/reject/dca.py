@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from qreg_boost.kernel.box_qp import BoxQP, BoxSolution
+from qreg_boost.kernel.offset import optimal_offsets
 from qreg_boost.reject.flat import solve_step, solve_warm
 from qreg_boost.reject.losses import Hinges, double_hinge, double_hinge_threshold, hinge
 from qreg_boost.reject.task import Beyond, Minima, Minimum, Point, Task
@@ -27,7 +28,8 @@ MOST_STEPS = 100
 def convex_step(task: Task, beyond: Beyond, warm: BoxSolution | None = None) -> tuple[Point, BoxSolution]:
     """Return the minimiser of R with its concave part replaced by the tangent that `beyond` gives, and the dual.
 
-    Raises rho to |rho| where that cannot raise R: all prices at most 1/2. Otherwise a rho below 0 is held at 0.
+    Of several (b, rho) the middle one. Raises rho to |rho| where that cannot raise R: all prices at most 1/2. Otherwise
+    a rho below 0 is held at 0.
 
     References
     ----------
@@ -43,7 +45,7 @@ def convex_step(task: Task, beyond: Beyond, warm: BoxSolution | None = None) -> 
         task.Q, np.full((2, n), -task.mu), -beta, widths - beta, np.array([[y, y], [signs, -signs]]), np.zeros(2)
     )
     found = solve_step(problem, task.mu, warm)
-    b, rho = float(found.multipliers[0]), -float(found.multipliers[1])
+    b, rho = _band(problem, found)
     if rho < 0.0 and (task.d > 0.5).any():
         return _held_at_zero(task, beyond, None)
     return _point(task, found, b, abs(rho)), found
@@ -55,7 +57,7 @@ def _held_at_zero(task: Task, beyond: Beyond, warm: BoxSolution | None) -> tuple
     beta = (task.C * (task.d * beyond.upper + (1.0 - task.d) * beyond.lower) / task.mu)[None]
     problem = BoxQP(task.Q, np.full(width.shape, -task.mu), -beta, width - beta, task.y[None, None, :], np.zeros(1))
     found = solve_step(problem, task.mu, warm)
-    return _point(task, found, float(found.multipliers[0]), 0.0), found
+    return _point(task, found, _offset(problem, found), 0.0), found
 
 
 def hinges_fit(task: Task, loss: Hinges, rho: float, warm: BoxSolution | None = None) -> tuple[Point, BoxSolution]:
@@ -67,7 +69,36 @@ def hinges_fit(task: Task, loss: Hinges, rho: float, warm: BoxSolution | None = 
         task.Q, -kinks, np.zeros_like(width), width, np.repeat(task.y[None, None, :], K, axis=1), np.zeros(1)
     )
     found = solve_warm(problem, warm)
-    return _point(task, found, float(found.multipliers[0]), rho), found
+    return _point(task, found, _offset(problem, found), rho), found
+
+
+def _offset(problem: BoxQP, found: BoxSolution) -> float:
+    """Return b, of an interval of optimal ones the midpoint."""
+    gradient = problem.Q.times(found.a) + problem.c
+    every = np.ones(problem.c.shape, dtype=bool)
+    return _settled(problem, gradient, every, float(found.multipliers[0]))
+
+
+def _band(problem: BoxQP, found: BoxSolution) -> tuple[float, float]:
+    """Return b and rho, of several optimal ones the middle.
+
+    With y = 1, t - rho depends on (b, rho) by b - rho and t + rho by b + rho, with y = -1 the reverse: the two ends
+    have a loss of their own, and an interval each.
+    """
+    gradient = problem.Q.times(found.a) + problem.c
+    event = problem.A[0] > 0.0
+    first = np.array([[True], [False]])
+    b, rho = float(found.multipliers[0]), -float(found.multipliers[1])
+    low = _settled(problem, gradient, event == first, b - rho)
+    high = _settled(problem, gradient, event != first, b + rho)
+    return 0.5 * (low + high), 0.5 * (high - low)
+
+
+def _settled(problem: BoxQP, gradient: np.ndarray, rows: np.ndarray, multiplier: float) -> float:
+    """Return the offset of the duals `rows` (K, n), which have `gradient` (K, n) at the offset 0."""
+    interval = optimal_offsets(gradient[rows], problem.A[0][rows], problem.lower[rows], problem.upper[rows])
+    scale = max(float(np.abs(problem.c).max()), float(np.abs(gradient - problem.c).max()))
+    return interval.settled(multiplier, scale)
 
 
 def _point(task: Task, found: BoxSolution, b: float, rho: float) -> Point:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from qreg_boost.kernel.quadratic import Dense, LowRank
 from qreg_boost.reject.dca import (
@@ -70,7 +71,7 @@ def test_each_convex_step_is_optimal(d: float, mu: float, gamma: float | None) -
     point, found = convex_step(one, beyond)
     assert found.status.optimal
     beta = np.stack((one.C * d * beyond.upper, one.C * (1.0 - d) * beyond.lower)) / mu
-    rho = -found.multipliers[1]
+    rho = float(np.copysign(point.rho, -found.multipliers[1]))  # before it was raised to its size
     primal = 0.5 * point.norm2 + float(one.C @ ramp_convex(point.t, rho, one.d, mu))
     primal += float(beta[0] @ (point.t - rho) + beta[1] @ (point.t + rho))
     dual = mu * float((found.u + beta).sum()) - 0.5 * point.norm2
@@ -188,6 +189,94 @@ def test_a_hinge_at_one_half_has_one_block() -> None:
     one = task(X, y, 0.5)
     _, found = hinges_fit(one, generalized_hinge(one.d), 0.5)
     assert found.u.shape == (1, len(y))
+
+
+# -- offsets that are intervals ----------------------------------------------------------------------------------------
+
+
+def least_by_program(one: Task, point: Point, beyond: Beyond) -> list[tuple[float, float]]:
+    """Return least and largest b - rho and b + rho among the optimal (b, rho) of a convex step given w, by HiGHS."""
+    n, t0 = len(one.y), point.t - point.b * one.y
+    widths = np.stack((one.C * one.d, one.C * (1.0 - one.d))) / one.mu
+    beta = widths * np.stack((beyond.upper, beyond.lower))
+    cost = np.concatenate((
+        [float(((beta[0] + beta[1]) * one.y).sum()), float((beta[1] - beta[0]).sum())], widths.ravel()
+    ))  # fmt: skip
+    # slacks of both hinges: s >= mu - t0 - y b +- rho, s >= 0
+    rows = np.hstack((
+        np.vstack((np.stack((-one.y, np.ones(n)), 1), np.stack((-one.y, -np.ones(n)), 1))), -np.eye(2 * n)
+    ))  # fmt: skip
+    right = np.tile(t0 - one.mu, 2)
+    bounds = [(None, None)] * 2 + [(0.0, None)] * (2 * n)
+    least = linprog(cost, rows, right, bounds=bounds, method="highs").fun
+    held, at = np.vstack((rows, cost)), np.append(right, least + 1e-10 * (1.0 + abs(least)))
+    ends = []
+    for direction in ([1.0, -1.0], [1.0, 1.0]):
+        c = np.concatenate((direction, np.zeros(2 * n)))
+        low, high = (linprog(s * c, held, at, bounds=bounds, method="highs") for s in (1.0, -1.0))
+        ends.append((low.fun, -high.fun))
+    return ends
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_band_is_the_middle_of_all_optimal_ones(seed: int) -> None:
+    """Whole shares of prices, so that slopes of 0 are common: with d = 1/4 three events weigh as one other."""
+    rng = np.random.default_rng(seed)
+    X, y = rows(16, 2, seed)
+    one = task(X, y, float(rng.choice([0.2, 0.25, 1.0 / 3.0])), float(rng.choice([0.01, 0.05])), 1.0)
+    upper = rng.random(len(y)) < 0.2
+    beyond = Beyond(upper, upper & (rng.random(len(y)) < 0.5))
+    point, _ = convex_step(one, beyond)
+    (low, high), (low2, high2) = least_by_program(one, point, beyond)
+    b, rho = 0.25 * (low + high + low2 + high2), 0.25 * (low2 + high2 - low - high)
+    assert point.b == pytest.approx(b, abs=1e-5) and point.rho == pytest.approx(abs(rho), abs=1e-5)
+
+
+def test_the_seeds_above_hold_intervals() -> None:
+    wide = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X, y = rows(16, 2, seed)
+        one = task(X, y, float(rng.choice([0.2, 0.25, 1.0 / 3.0])), float(rng.choice([0.01, 0.05])), 1.0)
+        upper = rng.random(len(y)) < 0.2
+        beyond = Beyond(upper, upper & (rng.random(len(y)) < 0.5))
+        wide += sum(high - low > 0.01 for low, high in least_by_program(one, convex_step(one, beyond)[0], beyond))
+    assert wide >= 3
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_band_by_hand(sign: float) -> None:
+    """Four events, one other, d = 0.2, w almost 0: b - rho is free from -1 to 1, b + rho is 1; labels swapped, -b."""
+    y = sign * np.array([1.0, 1.0, 1.0, 1.0, -1.0])
+    one = Task(Dense(np.eye(5)), y, np.full(5, 1e-7), np.full(5, 0.2), 1.0, True)
+    point, _ = convex_step(one, zero_start(one).beyond)
+    assert point.b == pytest.approx(sign * 0.5, abs=1e-5) and point.rho == pytest.approx(0.5, abs=1e-5)
+
+
+@pytest.mark.parametrize("d", [0.2, 0.5])
+def test_offsets_by_hand(d: float) -> None:
+    """An event at 2, another row at 0, w = 2 C = 0.2: any b from -1 to 0.6 is optimal for the hinge and the step."""
+    x, y = np.array([2.0, 0.0]), np.array([1.0, -1.0])
+    one = Task(Dense(np.outer(x * y, x * y)), y, np.full(2, 0.1), np.full(2, d), 1.0, False)
+    points = [hinges_fit(one, hinge(2), 0.0)[0], convex_step(one, zero_start(one).beyond)[0]]
+    for point in points:
+        assert point.b == pytest.approx(-0.2, abs=1e-6)
+
+
+@pytest.mark.parametrize("d", [0.25, 0.5])
+def test_offsets_do_not_depend_on_the_order_of_rows_or_on_the_start(d: float) -> None:
+    """Small costs, where the band is an interval: the same b and rho, not only the same R; swapped labels, -b."""
+    X, y = rows(40, 2, 6)
+    y[:20], y[20:] = 1.0, -1.0
+    beyond = np.zeros(40, dtype=bool)
+    one = task(X, y, d, 0.005)
+    point, found = convex_step(one, Beyond(beyond, beyond))
+    order = np.random.default_rng(0).permutation(40)
+    moved, _ = convex_step(task(X[order], y[order], d, 0.005), Beyond(beyond, beyond))
+    again, _ = convex_step(one, Beyond(beyond, beyond), found)
+    swapped, _ = convex_step(task(X, -y, d, 0.005), Beyond(beyond, beyond))
+    for other, sign in ((moved, 1.0), (again, 1.0), (swapped, -1.0)):
+        assert sign * other.b == pytest.approx(point.b, abs=1e-6) and other.rho == pytest.approx(point.rho, abs=1e-6)
 
 
 # -- steps without a minimum -------------------------------------------------------------------------------------------
