@@ -100,14 +100,17 @@ def _fit(arguments: argparse.Namespace) -> int:
 def _predict(arguments: argparse.Namespace) -> int:
     _check_folders(arguments.out)
     fit = load(arguments.model)
+    if fit.whole:
+        raise InputError(f"{arguments.model!r} holds a whole path, not one fit of it; save {fit.whole}.")
     data = _read(arguments.data)
     if isinstance(fit, QuantileProcess):
         table = fit.predict(data, rearrange=arguments.rearrange)
     elif arguments.rearrange:
-        raise InputError(f"--rearrange needs a model of several taus; {arguments.model!r} holds one, tau={fit.tau:g}.")
+        holds = "none" if fit.tau is None else f"one, tau={fit.tau:g}"
+        raise InputError(f"--rearrange needs a model of several taus; {arguments.model!r} holds {holds}.")
     else:
-        table = fit.predict(data).to_frame(fit.tau)
-    table.columns = [f"tau={tau:g}" for tau in table.columns]
+        table = fit.predict(data).to_frame("predicted" if fit.tau is None else fit.tau)
+    table.columns = [name if isinstance(name, str) else f"tau={name:g}" for name in table.columns]
     if arguments.out is None:
         table.to_csv(sys.stdout, index=False)
     else:

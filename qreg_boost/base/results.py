@@ -14,6 +14,9 @@ from qreg_boost.base.checks import NotDefinedError
 class Results(ABC):
     """Base of all results. A subclass says by `state` what a saved file must hold."""
 
+    whole: ClassVar[str] = ""
+    """Of results that are a path without one chosen fit: how to get a fit that predicts alone."""
+
     @abstractmethod
     def state(self, data: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return what predicting and reading need: plain values, and arrays; with `data`, the rows too."""

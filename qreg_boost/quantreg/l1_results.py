@@ -156,6 +156,7 @@ class L1Results(FitResults):
     """
 
     title = "L1-Norm Quantile Regression Path"
+    whole = "path.select('sic') or path.at(s=...)"
 
     def __init__(self, path: L1Path, facts: QRegFacts, model: Any, known: dict[str, Any] | None = None) -> None:
         self.path = path

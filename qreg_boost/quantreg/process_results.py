@@ -43,6 +43,7 @@ class QRegPath(Results):
     """
 
     title = "Quantile Regression Process"
+    whole = "path.fit_at(tau)"
 
     def __init__(self, process: Process, facts: QRegFacts, model: Any, encoder: Any) -> None:
         self.process = process

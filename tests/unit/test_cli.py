@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -128,6 +129,54 @@ def test_crossing_quantiles_are_one_line_and_can_be_rearranged(
     assert main(["fit", "engel", FORMULA, "--save", "one.qb"]) == 0
     capsys.readouterr()
     assert "several taus" in error_of(capsys, "predict", "one.qb", "new.csv", "--rearrange")
+
+
+OTHERS = {
+    "l2boost": lambda data: qb.l2boost(FORMULA, data),
+    "logitboost": lambda data: qb.logitboost("poor ~ income", data, learner="linear", mstop=5),
+    "median_classifier": lambda data: qb.median_classifier("poor ~ income", data),
+    "multiclass": lambda data: qb.multiclass("third ~ income", data, booster="l2boost", mstop=20),
+    "jous": lambda data: qb.jous("poor ~ income", data, booster="logitboost", learner="linear", mstop=5),
+    "reject_classifier": lambda data: qb.reject_classifier("poor ~ income", data, method="double_hinge"),
+    "qreg": lambda data: qb.qreg(FORMULA, data, tau=0.3),
+    "l1qreg": lambda data: qb.l1qreg(FORMULA, data).select("sic"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::qreg_boost.base.checks.OneClassWarning")
+@pytest.mark.parametrize("name", OTHERS)
+def test_saved_fits_of_every_kind_predict(
+    name: str, folder: Path, engel: pd.DataFrame, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Fits without a tau too: labels, numbers, and nothing where a prediction is withheld."""
+    engel["poor"] = np.where(engel["foodexp"] > 0.7 * engel["income"], "yes", "no")
+    engel["third"] = pd.qcut(engel["foodexp"], 3, labels=["low", "middle", "high"])
+    fit = OTHERS[name](engel)
+    fit.save("fit.qb")
+    new = pd.DataFrame({"income": [400.0, 900.0, 2500.0]})
+    new.to_csv("new.csv", index=False)
+    assert main(["predict", "fit.qb", "new.csv"]) == 0
+    heading, *printed = csv.reader(io.StringIO(capsys.readouterr().out))
+    assert heading == ["predicted" if fit.tau is None else f"tau={fit.tau:g}"]
+    expected = fit.predict(new).astype(object)
+    assert [row[0] if row else "" for row in printed] == ["" if pd.isna(one) else str(one) for one in expected]
+
+
+@pytest.mark.parametrize(
+    ("path", "instead"),
+    [(lambda data: qb.l1qreg(FORMULA, data), "select('sic')"), (lambda data: qb.qreg_process(FORMULA, data), "fit_at")],
+    ids=["l1qreg", "qreg_process"],
+)
+def test_a_whole_path_says_what_to_save_instead(
+    path: Any, instead: str, folder: Path, engel: pd.DataFrame, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path(engel).save("path.qb")
+    assert instead in error_of(capsys, "predict", "path.qb", "engel")
+
+
+def test_rearrange_needs_several_taus(folder: Path, engel: pd.DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
+    qb.l2boost(FORMULA, engel).save("fit.qb")
+    assert "several taus; 'fit.qb' holds none" in error_of(capsys, "predict", "fit.qb", "engel", "--rearrange")
 
 
 # -- kinds of files
