@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from importlib.metadata import version as installed_version
 
 from qreg_boost.datasets import ENVIRONMENT_VARIABLE, info
@@ -16,8 +17,13 @@ author = "qreg_boost developers"
 copyright = "2026, qreg_boost developers"  # the name is Sphinx's
 release = version = installed_version("qreg_boost")
 
-extensions = ["myst_nb"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build", "README.md", "**.ipynb_checkpoints"]
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the docstrings say what is taken, and in which shape
+napoleon_google_docstring = False
+default_role = "code"
+suppress_warnings = ["ref.python"]  # names of arguments that several results have as attributes
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 
 nb_execution_mode = "force"
@@ -45,5 +51,11 @@ def note_what_was_not_run(app, page, source):  # source: a list of one text, to 
         print(f"vignettes/{page}.md is shown, not run: {not_run[page]} is not here, see {ENVIRONMENT_VARIABLE}")
 
 
+def keep_bars(app, what, name, obj, options, lines):  # lines: to be changed in place
+    for at, line in enumerate(lines):  # outside ``code``, |x| is a size, not a substitution
+        lines[at] = re.sub(r"(``.*?``)|(?<!\\)\|", lambda found: found[1] or r"\|", line)
+
+
 def setup(app):
     app.connect("source-read", note_what_was_not_run)
+    app.connect("autodoc-process-docstring", keep_bars)

@@ -361,3 +361,14 @@ def test_every_fit_of_many_is_silent() -> None:
                     with warnings.catch_warnings():
                         warnings.simplefilter("ignore", OneClassWarning)
                         fitted(d=d, C=C, kernel=kernel, starts=1)
+
+
+def test_generalized_hinge_at_one_half_is_the_support_vector_machine() -> None:
+    from sklearn.svm import SVC
+
+    fit = fitted(d=0.5, method="generalized_hinge", C=2.0)
+    X = DATA[["a", "b"]].to_numpy()
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    machine = SVC(kernel="linear", C=2.0, tol=1e-10).fit(Z, DATA["y"])
+    np.testing.assert_allclose(fit.decision_function(), machine.decision_function(Z), atol=1e-5)  # SVC's own digits
+    assert fit.predict().tolist() == machine.predict(Z).tolist()
