@@ -175,6 +175,11 @@ class QuantileProcess(Results):
             [fit.glance().assign(tau=tau) for tau, fit in zip(self.taus, self.fits, strict=True)], ignore_index=True
         )
 
+    def evaluate(self, data: Any = None, y: Any = None, **options: Any) -> pd.DataFrame:
+        """Return how each fit does on the training rows or on other ones: one row per tau, arguments as of one fit."""
+        rows = {tau: fit.evaluate(data, y, **options) for tau, fit in zip(self.taus, self.fits, strict=True)}
+        return pd.DataFrame(rows).T.rename_axis(index="tau").reset_index()
+
     def augment(self, data: pd.DataFrame | None = None) -> pd.DataFrame:
         """Return rows with ``.fitted`` and ``.resid``, once per tau, the tau in the first column."""
         return self._stacked([fit.augment(data) for fit in self.fits], keep_index=True)

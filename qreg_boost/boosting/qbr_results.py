@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qreg_boost.base.evaluation import Judged
 from qreg_boost.boosting.results import BoostResults
 
 if TYPE_CHECKING:
     from qreg_boost.quantreg.solution import Solution
 
 
-class QBRResults(BoostResults):
+class QBRResults(Judged, BoostResults):
     """A fitted Quantile Boost Regression; made by `qreg_boost.qbr`, never changed afterwards."""
 
     title = "Quantile Boost Regression"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from qreg_boost.base.evaluation import Judged
 from qreg_boost.base.facts import Facts
 from qreg_boost.base.frames import as_frame
 from qreg_boost.base.results import FitResults
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from qreg_boost.base.summary import Summary
 
 
-class QuantingResults(FitResults):
+class QuantingResults(Judged, FitResults):
     """Fitted quantiles by classification; made by ``fit``, never changed afterwards.
 
     Parameters

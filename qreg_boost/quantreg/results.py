@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from qreg_boost.base.checks import NotDefinedError, check_choice
+from qreg_boost.base.evaluation import Judged
 from qreg_boost.base.results import FitResults
 from qreg_boost.quantreg import predicting, tables
 from qreg_boost.quantreg.facts import QRegFacts
@@ -29,7 +30,7 @@ class SEChoice:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-class QRegResults(FitResults):
+class QRegResults(Judged, FitResults):
     """A fitted quantile regression; made by ``fit``, never changed afterwards.
 
     Inference is computed when first asked for, not in the fit.
@@ -224,6 +225,11 @@ class QRegResults(FitResults):
     @property
     def objective(self) -> float:
         """Weighted sum of check losses, in units of y."""
+        return self.facts.objective
+
+    @property
+    def risk(self) -> float:
+        """The same, under the name that it has in all families: `objective` is what the solver minimised."""
         return self.facts.objective
 
     @cached_property
