@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from qreg_boost.kernel.box_qp import BoxSolution
-from qreg_boost.kernel.kernels import Kernel, Precomputed
+from qreg_boost.kernel.kernels import Kernel, Precomputed, Spline
 from qreg_boost.kernel.quadratic import Dense, LowRank, Quadratic
 from qreg_boost.reject.dca import Minima, Point, Task, from_starts, hinges_fit, symmetric
 from qreg_boost.reject.losses import (
@@ -24,7 +24,9 @@ from qreg_boost.reject.prices import Prices
 DENSE_UP_TO = 1000
 """Up to so many rows a linear kernel is held as a matrix, whose factor keeps more digits than that of its columns."""
 SUPPORT = 1e-6
-"""A row whose dual exceeds this share of its box is a support vector."""
+"""A row whose dual exceeds this share of its box, or of the largest dual if no box is filled, is a support vector."""
+STAYS = 1e-9
+"""Rows are left out of what predicts only where no margin moves by more than this share of the largest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +37,16 @@ class Scale:
     spread: np.ndarray
 
     @classmethod
-    def of(cls, X: np.ndarray, weights: np.ndarray | None, standardize: bool) -> Scale:
-        """Return mean and standard deviation of the columns of X (n, p), weighted; a constant column has spread 1."""
+    def of(cls, X: np.ndarray, weights: np.ndarray | None, standardize: bool, kernel: Kernel | None = None) -> Scale:
+        """Return mean and standard deviation of the columns of X (n, p), weighted; a constant column has spread 1.
+
+        Of the spline kernel, which is one for values of at least 0 only, least value and range.
+        """
         if not standardize:
             return cls(np.zeros(X.shape[1]), np.ones(X.shape[1]))
+        if isinstance(kernel, Spline):
+            least, width = X.min(axis=0), np.ptp(X, axis=0)
+            return cls(least, np.where(width > 0.0, width, 1.0))
         centre = np.average(X, axis=0, weights=weights)
         spread = np.sqrt(np.average((X - centre) ** 2, axis=0, weights=weights))
         flat = spread <= 1e-12 * np.abs(X).max(axis=0, initial=0.0)
@@ -207,7 +215,7 @@ LOSSES: dict[str, Callable[..., Fitted]] = {
 
 def machine(fitted: Fitted, kernel: Kernel, scale: Scale, X: np.ndarray) -> Machine:
     """Return what predicting needs of a fit to scaled rows X (n, p)."""
-    kept = supports(fitted)
+    kept = needed(fitted)
     y = fitted.task.y
     if isinstance(kernel, Precomputed):
         kept = np.ones(len(y), dtype=bool)
@@ -220,6 +228,36 @@ def machine(fitted: Fitted, kernel: Kernel, scale: Scale, X: np.ndarray) -> Mach
 
 
 def supports(fitted: Fitted) -> np.ndarray:
-    """Return which rows (n,) have a coefficient."""
-    width = fitted.task.C * (1.0 / fitted.task.mu if fitted.minima is not None else 1.0)
-    return np.abs(fitted.point.a) > SUPPORT * width
+    """Return which rows (n,) have a coefficient that is not the rounding of 0."""
+    task = fitted.task
+    return _above(fitted.point.a[None], (task.C / (task.mu if fitted.minima is not None else 1.0))[None])[0]
+
+
+def needed(fitted: Fitted) -> np.ndarray:
+    """Return which rows (n,) predicting cannot do without; where large coefficients cancel, small ones count too."""
+    a, point = np.abs(fitted.point.a), fitted.point
+    allowed = STAYS * float(np.abs(point.t).max())
+    for share in (SUPPORT, 1e-8, 1e-10, 1e-12):
+        kept = a > share * float(a.max())
+        if np.abs(fitted.task.Q.times(np.where(kept, 0.0, point.a))).max() <= allowed:
+            return kept
+    return a > 0.0
+
+
+def sides(fitted: Fitted) -> np.ndarray:
+    """Return +1 for rows (n,) that bear on the boundary f = rho, -1 on f = -rho, 0 on both.
+
+    Where there is one block, by the sign of f. A row of the event is at t = f = rho by its first dual and at -rho by
+    the second, a row of the other the reverse.
+    """
+    task, u = fitted.task, fitted.u
+    if len(u) == 1 or fitted.minima is None:
+        return np.where(fitted.point.t * task.y > 0.0, 1, -1)
+    first, second = _above(u, np.stack((task.C * task.d, task.C * (1.0 - task.d))) / task.mu)
+    larger = np.where(np.abs(u[0]) >= np.abs(u[1]), task.y, -task.y)
+    return np.where(first & second, 0, np.where(first == second, larger, np.where(first, task.y, -task.y))).astype(int)
+
+
+def _above(u: np.ndarray, width: np.ndarray) -> np.ndarray:
+    """Return which duals u (K, n) are not the rounding of 0, in boxes of these widths (K, n)."""
+    return np.abs(u) > SUPPORT * np.minimum(width, float(np.abs(u).max()))

@@ -29,7 +29,7 @@ from qreg_boost.kernel.kernels import Kernel, Precomputed, read_kernel, restore_
 from qreg_boost.kernel.program import shortfall
 from qreg_boost.reject.choosing import Grid, Problem, RejectCV, cross_validate, read_grid, reject_folds
 from qreg_boost.reject.dca import STARTS
-from qreg_boost.reject.machine import LOSSES, SUPPORT, Fitted, Machine, Scale, form, machine, signs, supports, task_of
+from qreg_boost.reject.machine import LOSSES, Fitted, Machine, Scale, form, machine, sides, signs, supports, task_of
 from qreg_boost.reject.prices import USUAL_PRICE, Prices, read_prices
 from qreg_boost.reject.results import RejectResults
 from qreg_boost.reject.tally import Tally
@@ -116,7 +116,7 @@ class RejectClassifier(ClassModel):
     def fit(self) -> RejectResults:
         """Return the fit."""
         weights, used = self._case_weights, self.used
-        scale = Scale.of(self.design.X[used], weights, self.options["standardize"])
+        scale = Scale.of(self.design.X[used], weights, self.options["standardize"], self.kernel)
         X = scale.apply(self.design.X[used])
         kernel = self.kernel.settled(X)
         y = np.where(self.design.y[used] > 0.5, 1.0, -1.0)
@@ -196,7 +196,7 @@ class RejectClassifier(ClassModel):
             raise InputError("`d` cannot vary where `cost` states what withholding costs; fit with d=... instead.")
         grid = read_grid(C, gamma, d, self.options["C"], self.kernel, self.prices)
         weights, used = self._case_weights, self.used
-        scale = Scale.of(self.design.X[used], weights, self.options["standardize"])
+        scale = Scale.of(self.design.X[used], weights, self.options["standardize"], self.kernel)
         X = scale.apply(self.design.X[used])
         y = np.where(self.design.y[used] > 0.5, 1.0, -1.0)
         rows = np.arange(len(self.design.y))[used]
@@ -274,20 +274,6 @@ def minima_rows(fitted: Fitted) -> list[dict[str, Any]]:
         }
         for one in fitted.minima.each
     ]
-
-
-def sides(fitted: Fitted) -> np.ndarray:
-    """Return +1 for rows (n,) that bear on the boundary f = rho, -1 on f = -rho, 0 on both.
-
-    Where there is one block, by the sign of f. A row of the event is at t = f = rho by its first dual and at -rho by
-    the second, a row of the other the reverse.
-    """
-    y, u = fitted.task.y, fitted.u
-    if len(u) == 1 or fitted.minima is None:
-        return np.where(fitted.point.t * y > 0.0, 1, -1)
-    width = np.stack((fitted.task.C * fitted.task.d, fitted.task.C * (1.0 - fitted.task.d))) / fitted.task.mu
-    first, second = np.abs(u) > SUPPORT * width
-    return np.where(first & second, 0, np.where(first, y, -y)).astype(int)
 
 
 def restore_reject(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> RejectResults:

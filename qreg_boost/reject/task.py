@@ -12,6 +12,8 @@ from qreg_boost.reject.losses import double_ramp
 
 SAME = 1e-6
 """Minima whose R agree up to this share are one."""
+TIE = 1e-7
+"""A row this share of the largest margin (or of mu) beyond the end of a ramp is at it: a solver knows no better."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +86,13 @@ class Beyond:
 
     @classmethod
     def of(cls, t: np.ndarray, rho: float, mu: float) -> Beyond:
-        """Return the rows beyond the ramps at margins t (n,)."""
-        return cls(t - rho < -(mu**2), t + rho < -(mu**2))
+        """Return the rows beyond the ramps at margins t (n,).
+
+        A row at the end of a ramp is not beyond it, whatever rounding makes of it: at mu = 1, every row that
+        contradicts one on a margin lies there.
+        """
+        end = -(mu**2) - TIE * max(mu, float(np.abs(t).max(initial=0.0)))
+        return cls(t - rho < end, t + rho < end)
 
     @property
     def key(self) -> bytes:

@@ -145,6 +145,21 @@ def test_same_R_for_permuted_rows_and_swapped_labels(gamma: float | None, d: flo
     assert deterministic(task(X, -y, d, 3.0, 1.0, gamma)).best.risk == pytest.approx(best, rel=1e-8)
 
 
+@pytest.mark.parametrize("C, d, gamma", [(10.0, 0.5, 0.3), (100.0, 0.3, None), (100.0, 0.5, 0.3)])
+def test_rows_that_contradict_each_other(C: float, d: float, gamma: float | None) -> None:
+    """At mu = 1 the contradiction of a row on a margin is at the end of a ramp: rounding must not say on which side."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(30, 2))
+    X = np.vstack((X, X[:14]))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=44) > 0.0, 1.0, -1.0)
+    y[30:] = -y[:14]
+    risks = []
+    for _ in range(8):
+        order = rng.permutation(44)
+        risks.append([one.risk for one in deterministic(task(X[order], y[order], d, C, 1.0, gamma)).each])
+    np.testing.assert_allclose(risks, np.broadcast_to(risks[0], (8, 3)), rtol=1e-8)
+
+
 def test_same_rng_same_R_and_the_best_is_kept() -> None:
     X, y = rows(70, 3, 4)
     one = task(X, y, 0.2, 10.0)

@@ -1,0 +1,79 @@
+"""What predicts is what was fitted, however large the costs; supports and sides in boxes that no dual fills."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from qreg_boost.kernel.kernels import Spline
+from qreg_boost.reject.machine import LOSSES, Scale
+from qreg_boost.reject.model import RejectClassifier
+
+METHODS = tuple(LOSSES)
+
+
+def apart(seed: int = 0, n: int = 40) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows (n, 2) and labels that a line tells apart."""
+    X = np.random.default_rng(seed).normal(size=(n, 2))
+    return X, (X[:, 0] + 0.5 * X[:, 1] > 0.0).astype(int)
+
+
+def fitted(y: np.ndarray, X: np.ndarray, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # programs that are told not to be solved to the last digit
+        return RejectClassifier(y, X, progress=False, **options).fit()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_costs_that_no_dual_fills(method: str, kernel: str) -> None:
+    """From C = 1e4 on nothing changes, as no dual reaches its bound; at 1e8 all are below 1e-6 of it."""
+    X, y = apart()
+    large, huge = (fitted(y, X, method=method, kernel=kernel, C=C) for C in (1e4, 1e8))
+    assert huge.objective == pytest.approx(large.objective, rel=1e-4)
+    np.testing.assert_allclose(huge.decision_function(), large.decision_function(), atol=1e-3)
+    assert huge.evaluate()["risk"] == 0.0
+    assert abs(len(huge.support) - len(large.support)) <= 2
+    s = huge.support
+    assert len(s) and ((s["side"] == s["label"]) | (s["side"] == "both")).all()  # both: rho is 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"C": 1e3, "mu": 1e-3},
+        {"C": 1e-3, "mu": 1e-6},
+        {"C": 1e8},
+        {"d": 1e-7, "C": 2.0},
+        {"C": 50.0, "weights": np.where(np.arange(40) < 20, 1e8, 1.0)},
+        {"C": 50.0, "weights": np.where(np.arange(40) < 20, 1e-8, 1.0)},
+    ],
+    ids=["narrow ramps", "narrower ramps", "large C", "small d", "heavy rows", "light rows"],
+)
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_the_machine_is_the_fit(options: dict, kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decisions of the rows fitted are the margins that the programs ended with."""
+    from qreg_boost.reject import model
+
+    X, y = apart()
+    y[:5] = 1 - y[:5]
+    found, solve = [], LOSSES["double_ramp"]
+    monkeypatch.setitem(model.LOSSES, "double_ramp", lambda *a: found.append(solve(*a)) or found[-1])
+    fit = fitted(y, X, kernel=kernel, **options)
+    t = found[0].point.t
+    np.testing.assert_allclose(fit.margins(), t, atol=1e-8 * np.abs(t).max())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_spline_kernel_is_given_values_from_0_on(method: str) -> None:
+    """Of values below 0 it is no kernel: standardised columns made an indefinite matrix, and a fit that was none."""
+    X, y = apart()
+    scaled = Scale.of(X, None, True, Spline()).apply(X)
+    assert scaled.min() == 0.0 and scaled.max() == 1.0
+    fit = fitted(y, np.column_stack((X, np.ones(40))), method=method, kernel="spline", C=100.0)
+    unit = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    given = fitted(y, np.column_stack((unit, np.zeros(40))), method=method, kernel="spline", C=100.0, standardize=False)
+    assert fit.objective == pytest.approx(given.objective, rel=1e-9)
+    np.testing.assert_allclose(fit.decision_function(), given.decision_function(), atol=1e-6)
