@@ -12,6 +12,7 @@ import pandas as pd
 from qreg_boost.base.arrays import check_one_index
 from qreg_boost.base.checks import InputError, NotDefinedError
 from qreg_boost.base.confusion import confusion_counts, confusion_table, error_rate, missed
+from qreg_boost.base.costs import check_cost
 from qreg_boost.base.facts import Facts
 from qreg_boost.base.frames import as_frame
 from qreg_boost.base.levels import Levels
@@ -98,10 +99,11 @@ class ClassResults(FitResults):
     def _counts(self) -> np.ndarray:
         return np.array(self.facts.own["confusion"], dtype=float)
 
-    def _counts_of(self, data: Any, y: Any) -> np.ndarray:
+    def _counts_of(self, data: Any, y: Any, **how: Any) -> np.ndarray:
+        """Return the counts (k, k) of the training rows or of others; `how` are options of `predict`."""
         if data is None:
             return self._counts
-        predicted = self.levels.code(self.predict(data).astype(object), self.facts.response)
+        predicted = self.levels.code(self.predict(data, **how).astype(object), self.facts.response)
         actual = self._actual(data, y)
         if len(actual) != len(predicted):
             raise InputError(f"`y` must have one label per row: {len(predicted)} rows, but {len(actual)} labels.")
@@ -135,19 +137,38 @@ class ClassResults(FitResults):
         """Share of the training rows predicted wrongly, weights counted."""
         return error_rate(self._counts)
 
-    def evaluate(self, data: Any = None, y: Any = None) -> pd.Series:
-        """Return how the fit does on the training rows or on other ones: n, error_rate, fn_rate, fp_rate.
+    def evaluate(self, data: Any = None, y: Any = None, cost: Any = None) -> pd.Series:
+        """Return how the fit does on the training rows or on other ones: n, error_rate, fn_rate, fp_rate, cost.
 
-        The last two, for two classes only, are the shares of the events missed and of the others flagged.
+        Of two classes ``fn_rate`` and ``fp_rate`` are the shares of the events missed and of the others flagged. Rows
+        in which something is missing do not count; ``n`` is what is left, the sum of the weights for the training rows.
+        Other rows have no weights.
 
         Parameters
         ----------
         data : DataFrame, mapping or array, optional
         y : array_like (rows,), optional
             Labels, where `data` has no column of the response.
+        cost : dict, optional
+            What errors of two classes cost, as in ``{"fn": 5, "fp": 1}``: adds ``cost``, the mean cost of a row. It
+            prices the labels and changes none.
         """
-        counts = self._counts_of(data, y)
-        return pd.Series({"n": float(counts.sum()), **_figures(counts)}, name="evaluation")
+        return self._evaluation(self._counts_of(data, y), cost)
+
+    def _evaluation(self, counts: np.ndarray, cost: Any) -> pd.Series:
+        figures = {"n": float(counts.sum()), **_figures(counts), **self._priced(counts, cost)}
+        return pd.Series(figures, name="evaluation")
+
+    def _priced(self, counts: np.ndarray, cost: Any) -> dict[str, float]:
+        if cost is None:
+            return {}
+        if len(counts) != 2:
+            raise InputError(
+                f"`cost` prices a missed event and a false alarm, and there are {len(counts)} classes; leave it out, "
+                "and price the cells of confusion()."
+            )
+        prices, total = check_cost(cost), float(counts.sum())
+        return {"cost": (prices["fn"] * counts[1, 0] + prices["fp"] * counts[0, 1]) / total if total > 0.0 else np.nan}
 
     # -- tables
 

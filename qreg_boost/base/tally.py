@@ -43,6 +43,11 @@ class Tally:
         )
 
     @property
+    def counts(self) -> np.ndarray:
+        """Counts (2, 2) of the other class and the event (rows) by what they were predicted to be (columns)."""
+        return np.array([[self.others - self.flagged, self.flagged], [self.missed, self.events - self.missed]])
+
+    @property
     def total(self) -> float:
         """Rows in all."""
         return self.events + self.others
@@ -61,6 +66,11 @@ class Tally:
     def fp_rate(self) -> float:
         """Share of the others predicted to be events; missing without others."""
         return _ratio(self.flagged, self.others)
+
+    @property
+    def rates(self) -> dict[str, float]:
+        """The three shares, by name."""
+        return {"error_rate": self.error_rate, "fn_rate": self.fn_rate, "fp_rate": self.fp_rate}
 
     def cost(self, fn: float, fp: float) -> float:
         """Return the mean cost of a row, `fn` for an event missed and `fp` for another flagged."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from qreg_boost.base.checks import ConvergenceWarning, InputError, OneClassWarning, listed, warn
 from qreg_boost.base.classes import Classes, read_classes
+from qreg_boost.base.costs import check_agreement
 from qreg_boost.base.design import Design
 from qreg_boost.boosting.base_model import BoostModel
 from qreg_boost.boosting.class_losses import Binomial, Errors, Exponential, NewtonBinomial, SmoothedScore, Votes
@@ -19,7 +20,6 @@ from qreg_boost.boosting.class_settings import (
     ClassSettings,
     LogitBoostSettings,
     QBCSettings,
-    check_agreement,
 )
 from qreg_boost.boosting.classifier_results import (
     AdaBoostResults,

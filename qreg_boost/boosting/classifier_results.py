@@ -12,6 +12,8 @@ from scipy.special import expit
 from qreg_boost.base.arrays import check_one_index
 from qreg_boost.base.checks import InputError, NotDefinedError, check_choice, listed
 from qreg_boost.base.classes import Classes
+from qreg_boost.base.confusion import confusion_table
+from qreg_boost.base.costs import check_cost
 from qreg_boost.base.frames import as_frame
 from qreg_boost.base.tally import Tally
 from qreg_boost.boosting.class_rest import resting_since
@@ -185,32 +187,28 @@ class ClassBoostResults(BoostResults):
         y : array_like (rows,), optional
             Their labels, where `data` has no column of the response.
         """
-        tally = self.tally if data is None else self._tally_of(data, y)
-        table = [
-            [tally.others - tally.flagged, tally.flagged],
-            [tally.missed, tally.events - tally.missed],
-        ]
-        labels = list(self.classes)
-        frame = pd.DataFrame(table, index=pd.Index(labels, name="actual"), columns=pd.Index(labels, name="predicted"))
-        whole = np.equal(np.mod(frame.to_numpy(), 1.0), 0.0).all()
-        return frame.astype(int) if whole else frame
+        return confusion_table((self.tally if data is None else self._tally_of(data, y)).counts, list(self.classes))
 
-    def evaluate(self, data: Any = None, y: Any = None) -> pd.Series:
+    def evaluate(self, data: Any = None, y: Any = None, cost: Any = None) -> pd.Series:
         """Return how the fit does on the training rows or on other ones: n, error_rate, fn_rate, fp_rate, cost.
 
         ``fn_rate`` is the share of the events that were missed, ``fp_rate`` of the others that were flagged, ``cost``
-        the mean cost of a row. Rows in which something is missing do not count.
+        the mean cost of a row. Rows in which something is missing do not count; ``n`` is what is left, the sum of the
+        weights for the training rows. Other rows have no weights.
 
         Parameters
         ----------
         data : DataFrame, mapping or array, optional
         y : array_like (rows,), optional
             Labels, where `data` has no column of the response.
+        cost : dict, optional
+            What errors cost here, as in ``{"fn": 5, "fp": 1}``; by default the `prices` of the fit. It prices the
+            labels and changes none, so that fits of any kind compare at one price.
         """
         tally = self.tally if data is None else self._tally_of(data, y)
-        return pd.Series({"n": tally.total, **self._figures(tally)}, name="evaluation")
+        return pd.Series({"n": tally.total, **self._figures(tally, cost)}, name="evaluation")
 
-    def evaluate_path(self, data: Any = None, y: Any = None) -> pd.DataFrame:
+    def evaluate_path(self, data: Any = None, y: Any = None, cost: Any = None) -> pd.DataFrame:
         """Return how the fit does after 0..mstop iterations: a row for each, columns and arguments as of `evaluate`."""
         if data is None:
             along, events, others = self._errors_along, self.facts.own["events"], self.facts.own["others"]
@@ -225,15 +223,11 @@ class ClassBoostResults(BoostResults):
             along = self._along(X if known.all() else X[known], event, np.ones(len(event)))
         rows = zip(along["missed"], along["flagged"], range(self.mstop + 1), strict=False)
         tallies = [Tally(missed, flagged, events, others) for missed, flagged, _ in rows]
-        return pd.DataFrame([{"n": t.total, **self._figures(t)} for t in tallies], index=self._iterations)
+        return pd.DataFrame([{"n": t.total, **self._figures(t, cost)} for t in tallies], index=self._iterations)
 
-    def _figures(self, tally: Tally) -> dict[str, float]:
-        return {
-            "error_rate": tally.error_rate,
-            "fn_rate": tally.fn_rate,
-            "fp_rate": tally.fp_rate,
-            "cost": tally.cost(**self.prices),
-        }
+    def _figures(self, tally: Tally, cost: Any = None) -> dict[str, float]:
+        prices = self.prices if cost is None else check_cost(cost)
+        return {**tally.rates, "cost": tally.cost(**prices)}
 
     def _tally_of(self, data: Any, y: Any) -> Tally:
         decision = self.decision_function(data).to_numpy()

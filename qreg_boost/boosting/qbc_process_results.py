@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from qreg_boost.base.checks import InputError, NotDefinedError, check_count
+from qreg_boost.base.costs import check_cost
 from qreg_boost.base.process import QuantileProcess
 from qreg_boost.base.resampling import generator, run_tasks
 from qreg_boost.boosting.cells import Cells, cells, interval
@@ -190,32 +191,34 @@ class QBCProcess(QuantileProcess):
 
     # -- errors
 
-    def errors(self, data: Any = None, y: Any = None) -> pd.DataFrame:
+    def errors(self, data: Any = None, y: Any = None, cost: Any = None) -> pd.DataFrame:
         """Return the errors at each tau: tau, error_rate, fn_rate, fp_rate, cost; of the training rows or of others.
 
-        ``cost`` is the mean cost of a row: with the prices that `cost` gave, else tau for an event missed and 1 - tau
-        for another flagged, which differ from tau to tau.
+        ``cost`` is the mean cost of a row: with the prices that `cost` gives, here or to the fits, else tau for an
+        event missed and 1 - tau for another flagged, which differ from tau to tau.
 
         Parameters
         ----------
-        data, y
+        data, y, cost
             As for `QBCResults.evaluate`.
         """
-        figures = [fit.evaluate(data, y) for fit in self.fits]
+        figures = [fit.evaluate(data, y, cost) for fit in self.fits]
         return pd.DataFrame(
             [{"tau": tau, **{name: one[name] for name in ERRORS}} for tau, one in zip(self.taus, figures, strict=True)]
         )
 
-    def plot_errors(self, data: Any = None, y: Any = None, ax: Any = None) -> Any:
+    def plot_errors(self, data: Any = None, y: Any = None, ax: Any = None, cost: Any = None) -> Any:
         """Draw error rate, FN rate and FP rate against tau; return their Axes.
 
-        Where the fits were told a `cost`, one price for all, the mean cost of a row is drawn in Axes of its own below,
-        the least marked, unless `ax` is given. Without, each tau has prices of its own, and costs do not compare.
+        Where `cost` is told, here or to the fits, one price for all, the mean cost of a row is drawn in Axes of its own
+        below, the least marked, unless `ax` is given. Without, each tau has prices of its own, and costs do not
+        compare.
         """
         from qreg_boost.plots.classification import plot_errors
 
         where = "training rows" if data is None else "given rows"
-        return plot_errors(self.errors(data, y), where=where, ax=ax, cost=self.fits[0].facts.own["cost"])
+        told = self.fits[0].facts.own["cost"] if cost is None else check_cost(cost)
+        return plot_errors(self.errors(data, y, cost), where=where, ax=ax, cost=told)
 
     def plot_roc(self, data: Any = None, y: Any = None, ax: Any = None) -> Any:
         """Draw the share of events flagged against that of others flagged, a point for each tau; return the Axes."""

@@ -9,9 +9,9 @@ import pandas as pd
 
 from qreg_boost.base.checks import check_tau
 from qreg_boost.base.class_results import TwoClassResults
-from qreg_boost.base.confusion import confusion_counts
+from qreg_boost.base.confusion import confusion_counts, confusion_table
+from qreg_boost.base.costs import check_agreement, check_cost, tau_of_cost
 from qreg_boost.base.facts import Facts
-from qreg_boost.boosting.class_settings import check_agreement, tau_of_cost
 from qreg_boost.compose.cuts import read_off
 from qreg_boost.compose.parts import decisions, parts_state
 
@@ -90,13 +90,37 @@ class JousResults(TwoClassResults):
         p = self.probability_at(X)
         return np.where(np.isnan(p), np.nan, p > 1.0 - level)
 
+    def _counts_of(self, data: Any, y: Any, **how: Any) -> np.ndarray:
+        if data is not None or not how:
+            return super()._counts_of(data, y, **how)
+        design = self.model.design
+        return confusion_counts(design.y, self._codes(design.X, **how), 2, design.weights)
+
     def confusion_at(self, tau: float | None = None, cost: Any = None) -> pd.DataFrame:
         """Return the confusion table of the training rows at another tau than 0.5."""
-        from qreg_boost.base.confusion import confusion_table
+        return confusion_table(self._counts_of(None, None, tau=tau, cost=cost), list(self.classes))
 
-        design = self.model.design
-        counts = confusion_counts(design.y, self._codes(design.X, tau, cost), 2, design.weights)
-        return confusion_table(counts, list(self.classes))
+    def evaluate(self, data: Any = None, y: Any = None, cost: Any = None, tau: float | None = None) -> pd.Series:
+        """Return how the fit does on the training rows or on other ones: n, error_rate, fn_rate, fp_rate, cost.
+
+        As for other classifiers, but that the labels are those of ``predict(new, tau, cost)``: a fit of probabilities
+        decides by the costs that it is judged by, unless `tau` says otherwise.
+
+        Parameters
+        ----------
+        data : DataFrame, mapping or array, optional
+        y : array_like (rows,), optional
+            Labels, where `data` has no column of the response.
+        cost : dict, optional
+            What errors cost, as in ``{"fn": 5, "fp": 1}``: adds ``cost``, the mean cost of a row.
+        tau : float, optional
+            Level of the labels.
+        """
+        if tau is None and cost is None:
+            return super().evaluate(data, y)
+        level = tau_of_cost(check_cost(cost)) if tau is None else check_tau(tau)
+        counts = self._counts_of(data, y, tau=level, cost=None)
+        return self._evaluation(counts, cost)
 
     def quality(self) -> dict[str, Any]:
         """Return the booster, the grid, the sampling and the Brier score."""
