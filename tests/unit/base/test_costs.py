@@ -58,11 +58,8 @@ def test_the_cost_of_every_iteration_and_tau(halves: tuple[pd.DataFrame, pd.Data
     assert fit.evaluate_path(test, cost=COST)["cost"].iloc[-1] == fit.evaluate(test, cost=COST)["cost"]
     fits = qb.qbc(FORMULA, train, tau=[0.5, 0.7])
     priced = fits.errors(test, cost=COST)["cost"].tolist()
-    assert (
-        priced
-        == [one.evaluate(test, cost=COST)["cost"] for one in fits]
-        == fits.evaluate(test, cost=COST)["cost"].tolist()
-    )
+    assert priced == [one.evaluate(test, cost=COST)["cost"] for one in fits]
+    assert priced == fits.evaluate(test, cost=COST)["cost"].tolist()
     assert len(fits.plot_errors(test, cost=COST).figure.axes) == 2  # the cost, comparable now, has Axes of its own
     assert len(fits.plot_errors(test).figure.axes) == 1
 
