@@ -17,6 +17,7 @@ from qreg_boost.base.design import Design, Encoder
 from qreg_boost.base.facts import Facts
 from qreg_boost.base.levels import Levels, read_levels
 from qreg_boost.base.saved_design import parts_of, restore_design
+from qreg_boost.base.typeset import in_call
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ class RowsModel(ABC):
 
     def _described(self, formula: str | None, options: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
         head = f"{type(self).__name__}(y, X" if formula is None else f'{self.function}("{formula}", data'
-        given = [f"{k}={v!r}" for k, v in options.items() if k != "progress" and not _same(v, defaults.get(k))]
+        given = [f"{k}={in_call(v)}" for k, v in options.items() if k != "progress" and not _same(v, defaults.get(k))]
         return ", ".join([head, *given]) + ")"
 
     def plain_options(self) -> dict[str, Any]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 WIDTH = 78
 """Characters to a line, as in statsmodels."""
+MOST_IN_CALL = 24
+"""Of longer lists a call shows the first and the last."""
+_ADDRESS = re.compile(r"(?: object)? at 0x[0-9A-Fa-f]+")
 
 
 # -- numbers
@@ -261,3 +265,38 @@ def matrix(names: Sequence[str], heads: Sequence[str], cells: Sequence[Sequence[
     widths = [max(columns_of(cell) for cell in column) for column in zip(*rows, strict=True)]
     aligns = "l" + "r" * len(heads)
     return [" ".join(map(fill, row, widths, aligns)).rstrip() for row in rows]
+
+
+# -- calls
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """Return what a function is called; of an object, its class: nothing that differs from one run to the next.
+
+    >>> name_of(len), name_of(lambda: 1)
+    ('len', '<lambda>')
+    """
+    inner = getattr(function, "func", function)  # of a functools.partial
+    return str(getattr(inner, "__name__", type(inner).__name__))
+
+
+def in_call(value: Any) -> str:
+    """Return a value as the call shows it: arrays as lists, functions by name.
+
+    >>> in_call(np.array([0.5, 1.0])), in_call([np.float64(0.5)]), in_call({"f": len})
+    ('[0.5, 1.0]', '[0.5]', "{'f': len}")
+    """
+    if hasattr(value, "to_numpy"):
+        value = value.to_numpy()
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        if len(value) > MOST_IN_CALL:
+            return f"[{in_call(value[0])}, ..., {in_call(value[-1])}]"
+        inside = ", ".join(map(in_call, value))
+        return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' if len(value) == 1 else ''})"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key!r}: {in_call(one)}" for key, one in value.items()) + "}"
+    if callable(value) and not hasattr(value, "__dataclass_fields__"):
+        return name_of(value)
+    return _ADDRESS.sub("", repr(value))

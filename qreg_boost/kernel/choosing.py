@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,39 +11,80 @@ import pandas as pd
 
 from qreg_boost.base.checks import BoundWarning, ConvergenceWarning, warn
 from qreg_boost.base.resampling import make_folds, run_tasks
+from qreg_boost.base.typeset import WIDTH, paragraph
 from qreg_boost.kernel.kernels import Kernel
 from qreg_boost.kernel.kqr import KernelQuantile, check_losses, solve_kernel_quantile
 from qreg_boost.kernel.machine import Prepared
+from qreg_boost.kernel.noncrossing import solve_noncrossing
 
 DEFAULT_C = [2.0**k for k in range(-5, 11)]
 
 
 @dataclass(frozen=True, eq=False)
 class KernelCV:
-    """Held-out check loss by C and gamma.
+    """Held-out check loss and coverage by C, gamma and tau.
 
     Attributes
     ----------
-    risk : DataFrame (folds by settings)
-        Weighted mean check loss per held-out row, in units of y (its mean over taus, if there are several); columns
-        are pairs C, gamma.
+    losses : (folds, taus, settings) array
+        Weighted mean check loss per held-out row, in units of y.
+    covered : (folds, taus, settings) array
+        Weighted share of held-out rows at or below the fitted quantile; it should be near tau.
+    settings : MultiIndex
+        Pairs C, gamma.
+    taus : tuple of float
     kind : str
         How rows were held out, in words.
     unsolved : int
         How many of the quadratic programs did not reach their optimum.
+    together : bool
+        Whether the quantiles were held apart in each fold, as noncrossing=True does.
     """
 
-    risk: pd.DataFrame
+    losses: np.ndarray
+    covered: np.ndarray
+    settings: pd.MultiIndex
+    taus: tuple[float, ...]
     kind: str
     unsolved: int = 0
+    together: bool = False
+
+    @property
+    def risk(self) -> pd.DataFrame:
+        """Weighted mean check loss per held-out row, its mean over the taus; folds by settings (C, gamma)."""
+        return self._folds(self.losses.mean(axis=1))
+
+    def _folds(self, values: np.ndarray) -> pd.DataFrame:
+        folds = pd.RangeIndex(1, len(values) + 1, name="fold")
+        return pd.DataFrame(values, index=folds, columns=self.settings)
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per setting: C, gamma, mean_loss, std_error."""
-        k = len(self.risk)
-        error = self.risk.std(ddof=1) / np.sqrt(k) if k > 1 else self.risk.iloc[0] * np.nan
-        found = pd.DataFrame({"mean_loss": self.risk.mean(), "std_error": error})
-        return found.reset_index()
+        """One row per setting: C, gamma, mean_loss, std_error; the loss is the mean over the taus."""
+        return _by_setting(self.risk)
+
+    @property
+    def by_tau(self) -> pd.DataFrame:
+        """One row per tau and setting: tau, C, gamma, mean_loss, std_error, coverage."""
+        tables = []
+        for h, tau in enumerate(self.taus):
+            one = _by_setting(self._folds(self.losses[:, h]))
+            one.insert(0, "tau", tau)
+            tables.append(one.assign(coverage=self.covered[:, h].mean(axis=0)))
+        return pd.concat(tables, ignore_index=True)
+
+    @property
+    def best_by_tau(self) -> pd.DataFrame:
+        """One row per tau: the setting that is best for it alone."""
+        table = self.by_tau
+        least = np.argmin(self.losses.mean(axis=0), axis=1) + len(self.settings) * np.arange(len(self.taus))
+        return table.iloc[least].reset_index(drop=True)
+
+    @property
+    def chosen(self) -> pd.DataFrame:
+        """One row per tau: loss and coverage at the setting that is best for all of them together."""
+        at = int(np.argmin(self.losses.mean(axis=(0, 1))))
+        return self.by_tau.iloc[at :: len(self.settings)].reset_index(drop=True)
 
     @property
     def _best(self) -> dict[str, float]:
@@ -61,6 +102,12 @@ class KernelCV:
         """The gamma of least mean loss; missing for kernels that have none."""
         return self._best["gamma"]
 
+    @property
+    def how(self) -> str:
+        """How rows were held out, over how many taus the loss is a mean, and whether quantiles were held apart."""
+        taus = f", mean over {len(self.taus)} taus" if len(self.taus) > 1 else ""
+        return f"{self.kind}{taus}{', quantiles held apart' if self.together else ''}"
+
     def plot(self, ax: Any = None) -> Any:
         """Return the Axes with the mean held-out loss against C, a line per gamma; the least is ringed.
 
@@ -70,15 +117,65 @@ class KernelCV:
         """
         from qreg_boost.plots.kernel import plot_kernel_cv
 
-        return plot_kernel_cv(self.table, self.kind, ax)
+        return plot_kernel_cv(self.table, self.how, ax)
 
     def __str__(self) -> str:
         best = self._best
-        at = f"C = {best['C']:g}" + ("" if np.isnan(best["gamma"]) else f", gamma = {best['gamma']:.6g}")
-        table = self.table.dropna(axis=1, how="all").to_string(index=False, float_format=lambda value: f"{value:.6g}")
-        return f"Held-out check loss, {self.kind}\n{table}\nLeast at {at}: {best['mean_loss']:.6g}"
+        several = len(self.taus) > 1
+        table = self.table if several else self.by_tau.drop(columns="tau")
+        lines = paragraph(f"Held-out check loss, {self.how}", WIDTH)
+        lines += [_printed(table), f"Least at {_setting(best)}: {best['mean_loss']:.6g}"]
+        if several:
+            alone = self.best_by_tau
+            shown = self.chosen[["tau", "mean_loss", "std_error", "coverage"]]
+            shown = shown.assign(**{"best C": alone["C"], "best gamma": alone["gamma"]})
+            lines += ["", "At that setting by tau, and what is best for each tau alone:", _printed(shown)]
+        return "\n".join(lines)
 
     __repr__ = __str__
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return the table as values that JSON holds and arrays."""
+        plain = {"taus": list(self.taus), "kind": self.kind, "unsolved": self.unsolved, "together": self.together}
+        settings = np.array([list(pair) for pair in self.settings], dtype=float)
+        return plain, {"cv_losses": self.losses, "cv_covered": self.covered, "cv_settings": settings}
+
+    @classmethod
+    def from_state(cls, plain: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> KernelCV:
+        """Return the table that `state` wrote."""
+        settings = _settings([(float(C), float(gamma)) for C, gamma in arrays["cv_settings"]])
+        taus = tuple(float(tau) for tau in plain["taus"])
+        return cls(
+            arrays["cv_losses"], arrays["cv_covered"], settings, taus, str(plain["kind"]), int(plain["unsolved"]),
+            bool(plain["together"]),
+        )  # fmt: skip
+
+
+def _settings(pairs: list[tuple[float, float]]) -> pd.MultiIndex:
+    return pd.MultiIndex.from_tuples(pairs, names=["C", "gamma"])
+
+
+def _by_setting(risk: pd.DataFrame) -> pd.DataFrame:
+    k = len(risk)
+    error = risk.std(ddof=1) / np.sqrt(k) if k > 1 else risk.iloc[0] * np.nan
+    return pd.DataFrame({"mean_loss": risk.mean(), "std_error": error}).reset_index()
+
+
+def _printed(table: pd.DataFrame) -> str:
+    return table.dropna(axis=1, how="all").to_string(index=False, float_format=lambda value: f"{value:.6g}")
+
+
+def _setting(best: Mapping[str, float]) -> str:
+    return f"C = {best['C']:g}" + ("" if np.isnan(best["gamma"]) else f", gamma = {best['gamma']:.6g}")
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """What one fold says: losses and covered (taus, costs), and how many programs were not solved."""
+
+    losses: np.ndarray
+    covered: np.ndarray
+    unsolved: int
 
 
 def choose(
@@ -92,6 +189,7 @@ def choose(
     rng: Any,
     n_jobs: int,
     progress: bool,
+    together: bool = False,
 ) -> KernelCV:
     """Return the held-out loss of each C and kernel.
 
@@ -104,10 +202,12 @@ def choose(
         Costs increasing: each fit starts from that at the smaller cost.
     rows : (n,) int array
         Positions of the rows in the caller's frame, to which folds given by the caller may refer.
+    together : bool
+        Whether the quantiles are held apart at the training rows of each fold.
     """
-    losses: list[np.ndarray] = []
+    found: list[list[Fold]] = []
     labels: list[tuple[float, float]] = []
-    kind, unsolved = "", 0
+    kind = ""
     for kernel in kernels:
         ready = prepare(kernel)
         usable = np.zeros(len(rows), dtype=bool)
@@ -116,33 +216,57 @@ def choose(
         kind = drawn.kind
         train, held = (part[ready.columns] * ready.weights[:, None] for part in (drawn.train, drawn.held))
         tasks = [(ready, costs, taus, train[:, j], held[:, j]) for j in range(train.shape[1])]
-        found = run_tasks(_fold, tasks, n_jobs, progress, f"cross-validation, {ready.kernel}")
-        losses.append(np.array([one for one, _ in found]))
-        unsolved += sum(count for _, count in found)
+        judge = _fold_together if together and len(taus) > 1 else _fold
+        found.append(run_tasks(judge, tasks, n_jobs, progress, f"cross-validation, {ready.kernel}"))
         gamma = ready.kernel.parameters.get("gamma", np.nan)
         labels += [(cost, float(gamma)) for cost in costs]
-    table = pd.DataFrame(np.hstack(losses), columns=pd.MultiIndex.from_tuples(labels, names=["C", "gamma"]))
-    table.index = pd.RangeIndex(1, len(table) + 1, name="fold")
-    result = KernelCV(table, kind, unsolved)
+    losses, covered = (
+        np.concatenate([np.array([getattr(one, name) for one in folds]) for folds in found], axis=2)
+        for name in ("losses", "covered")
+    )
+    unsolved = sum(one.unsolved for folds in found for one in folds)
+    result = KernelCV(losses, covered, _settings(labels), tuple(taus), kind, unsolved, together and len(taus) > 1)
     _tell(result, costs, len(kernels))
     return result
 
 
-def _fold(
-    ready: Prepared, costs: Sequence[float], taus: Sequence[float], train: np.ndarray, held: np.ndarray
-) -> tuple[np.ndarray, int]:
-    """Return the mean held-out loss by C, and how many programs were not solved."""
-    out = np.zeros(len(costs))
+def _fold(ready: Prepared, costs: Sequence[float], taus: Sequence[float], train: np.ndarray, held: np.ndarray) -> Fold:
+    """Return what fits to each tau alone say of the held-out rows."""
+    out = Fold(np.zeros((len(taus), len(costs))), np.zeros((len(taus), len(costs))), 0)
     unsolved = 0
-    for tau in taus:
+    for h, tau in enumerate(taus):
         found: KernelQuantile | None = None
         for i, cost in enumerate(costs):
             # rows of weight 0 have boxes of no width, take no part, and get their fitted values all the same
             found = solve_kernel_quantile(ready.form, ready.y, tau, cost, train, found)
             unsolved += not found.optimal
-            loss = held @ check_losses(ready.y - found.fit, tau) / held.sum()
-            out[i] += float(loss) * ready.spread / len(taus)
-    return out, unsolved
+            _judge(out, (h, i), ready, found.fit, tau, held)
+    return Fold(out.losses, out.covered, unsolved)
+
+
+def _fold_together(
+    ready: Prepared, costs: Sequence[float], taus: Sequence[float], train: np.ndarray, held: np.ndarray
+) -> Fold:
+    """Return what fits say of the held-out rows whose quantiles do not cross at the training rows."""
+    out = Fold(np.zeros((len(taus), len(costs))), np.zeros((len(taus), len(costs))), 0)
+    unsolved = 0
+    rows, order = np.flatnonzero(train > 0.0), np.argsort(taus)
+    form = ready.form.at(rows)
+    for i, cost in enumerate(costs):
+        levels = [float(taus[h]) for h in order]
+        for h, one in zip(order, solve_noncrossing(form, ready.y[rows], levels, cost, train[rows]), strict=True):
+            unsolved += not one.optimal
+            a = np.zeros(len(train))
+            a[rows] = one.a
+            _judge(out, (int(h), i), ready, ready.form.times(a) + one.b, float(taus[h]), held)
+    return Fold(out.losses, out.covered, unsolved)
+
+
+def _judge(out: Fold, at: tuple[int, int], ready: Prepared, fit: np.ndarray, tau: float, held: np.ndarray) -> None:
+    """Write loss and coverage of fitted values (n,) on the held-out rows."""
+    total = held.sum()
+    out.losses[at] = float(held @ check_losses(ready.y - fit, tau) / total) * ready.spread
+    out.covered[at] = float(held @ (ready.y <= fit) / total)
 
 
 def _tell(result: KernelCV, costs: Sequence[float], kernels: int) -> None:

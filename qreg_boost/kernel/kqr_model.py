@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -13,10 +14,9 @@ from qreg_boost.base.checks import (
     ConvergenceWarning,
     InputError,
     check_bool,
-    check_count,
-    check_positive,
     check_tau,
     listed,
+    number_of,
     warn,
 )
 from qreg_boost.base.class_model import RowsModel
@@ -25,20 +25,21 @@ from qreg_boost.base.facts import Facts
 from qreg_boost.base.quantile import weighted_quantile
 from qreg_boost.base.saved_design import parts_of, restore_design
 from qreg_boost.kernel.choosing import DEFAULT_C, KernelCV, choose
+from qreg_boost.kernel.definite import Indefinite, indefinite
 from qreg_boost.kernel.kernels import Kernel, Precomputed, read_kernel
 from qreg_boost.kernel.kqr import KernelQuantile, check_losses, solve_kernel_quantile
+from qreg_boost.kernel.kqr_options import MOST_ROWS, check_matrix, read_costs, read_gammas, read_low_rank
 from qreg_boost.kernel.kqr_path import KQRPath, path_table
 from qreg_boost.kernel.kqr_process_results import KQRProcess
 from qreg_boost.kernel.kqr_results import KQRResults
 from qreg_boost.kernel.machine import Machine, Prepared
 from qreg_boost.kernel.noncrossing import check_order, solve_noncrossing
+from qreg_boost.kernel.quadratic import Dense
 
 DEFAULTS = {
     "C": 1.0, "kernel": "rbf", "gamma": "sigest", "kpar": None, "standardize": True, "noncrossing": False,
     "low_rank": None, "folds": "kfold", "k": 10, "rng": 0, "n_jobs": 1, "progress": True,
 }  # fmt: skip
-MOST_ROWS = 15_000
-"""Of more rows, a kernel matrix takes more than two gigabytes, and its factor as much again."""
 
 
 class KQR(RowsModel):
@@ -71,6 +72,9 @@ class KQR(RowsModel):
     function: ClassVar[str] = "kqr"
 
     def __init__(self, y: Any, X: Any, tau: Any = 0.5, **options: Any) -> None:
+        kernel = options.get("kernel")
+        if isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel in _PRECOMPUTED):
+            check_matrix(y, X)
         super().__init__(y, X, tau=tau, **options)
 
     @classmethod
@@ -99,27 +103,22 @@ class KQR(RowsModel):
         if len(set(levels)) < len(levels):
             raise InputError(f"`tau` names a quantile level twice: {listed(self.taus)}.")
         self.levels = levels
-        self.costs = _several(self.options["C"], "C")
+        self.costs = read_costs(self.options["C"])
         self.standardize = check_bool(self.options["standardize"], "standardize")
         self.noncrossing = check_bool(self.options["noncrossing"], "noncrossing")
-        gammas = self.options["gamma"]
-        self.gammas = list(gammas) if isinstance(gammas, (list, tuple, np.ndarray)) else [gammas]
-        if not self.gammas:
-            raise InputError("`gamma` is an empty list; give at least one number, or a rule.")
-        self.kernels = [read_kernel(self.options["kernel"], gamma, self.options["kpar"]) for gamma in self.gammas]
-        self.low_rank = _low_rank(self.options["low_rank"])
+        gammas = read_gammas(self.options["gamma"])
+        kernels = [read_kernel(self.options["kernel"], gamma, self.options["kpar"]) for gamma in gammas]
+        self.kernels = list(dict.fromkeys(kernels)) if len(kernels) > 1 else kernels
+        self.low_rank = read_low_rank(self.options["low_rank"])
         self._check_rows()
         shown = {"tau": self.taus if self.several else self.taus[0], **self.options}
         self.call = self._described(design.formula, shown, DEFAULTS)
 
     def _check_rows(self) -> None:
-        n, p = self.design.X.shape
+        n = len(self.design.X)
         kernel = self.kernels[0]
-        if isinstance(kernel, Precomputed) and (self.design.formula is not None or n != p or self.design.n_dropped):
-            raise InputError(
-                f"A precomputed kernel is a matrix (n, n) of the n rows, none of them missing: KQR(y, K, "
-                f'kernel="precomputed"); got {n} complete rows and {p} columns.'
-            )
+        if isinstance(kernel, Precomputed):
+            self._check_precomputed()
         full = self.low_rank is None and kernel.name != "linear"
         if full and n > MOST_ROWS:
             raise InputError(
@@ -128,6 +127,22 @@ class KQR(RowsModel):
             )
         if self.noncrossing and self.several:
             check_order(len(self.taus), int((self.weights > 0).sum()))
+
+    def _check_precomputed(self) -> None:
+        if self.design.formula is not None:
+            raise InputError(
+                "A formula has no place for a precomputed kernel matrix; pass arrays: KQR(y, K, "
+                'kernel="precomputed").fit(), K (n, n) for the n values of y.'
+            )
+        if self.design.n_dropped:
+            raise InputError(
+                f"With a precomputed kernel no row may miss anything, and {number_of(self.design.n_dropped, 'row')} "
+                "would be dropped. Take them out of y and of the matrix: y[keep], K[np.ix_(keep, keep)]."
+            )
+        if self.low_rank is not None:
+            raise InputError(
+                "low_rank saves making the kernel matrix, and a precomputed one is there already; leave out `low_rank`."
+            )
 
     # -- fitting
 
@@ -141,7 +156,21 @@ class KQR(RowsModel):
         """The cross-validation of several C or gamma; None if there is one of each."""
         if len(self.costs) * len(self.kernels) == 1:
             return None
-        return self.cross_validate(self.costs, self.kernels, **{name: self.options[name] for name in _CV})
+        how = {name: self.options[name] for name in _CV}
+        return self.cross_validate(self.costs, self.kernels, self.levels, self.held_apart, **how)
+
+    @property
+    def held_apart(self) -> bool:
+        """Whether several quantiles are kept from crossing."""
+        return self.noncrossing and self.several
+
+    @cached_property
+    def indefinite(self) -> Indefinite | None:
+        """What is wrong with the kernel matrix; looked at where the kernel does not promise that nothing is."""
+        ready = self.ready
+        if not isinstance(ready.form, Dense) or ready.kernel.definite(ready.X):
+            return None
+        return indefinite(ready.form.Q)
 
     @cached_property
     def ready(self) -> Prepared:
@@ -164,41 +193,67 @@ class KQR(RowsModel):
         found = self._together(levels) if self.noncrossing else self._one_by_one(levels)
         fits: list[Any] = [None] * len(order)
         for position, one in zip(order, found, strict=True):
-            fits[position] = self._results(one)
+            fits[position] = self._results(one, self.held_apart)
+        self._tell_of_kernel()
         return KQRProcess(self.taus, fits)
 
     def at(self, tau: float, C: float) -> KQRResults:
         """Return the fit at one tau and C, under the kernel of this model."""
-        return self._results(self._solve(tau, C, None))
+        found = self._results(self._solve(tau, C, None))
+        self._tell_of_kernel()
+        return found
+
+    def _tell_of_kernel(self) -> None:
+        if self.indefinite is not None:
+            warn(f"{self.indefinite} {_STATIONARY}", ConvergenceWarning)
 
     def _solve(self, tau: float, C: float, start: KernelQuantile | None) -> KernelQuantile:
         ready = self.ready
-        return solve_kernel_quantile(ready.form, ready.y, tau, C, ready.weights, start)
+        with self._blaming_the_kernel():
+            return solve_kernel_quantile(ready.form, ready.y, tau, C, ready.weights, start)
 
     def _one_by_one(self, levels: list[float]) -> list[KernelQuantile]:
         return [self._solve(tau, self.C, None) for tau in levels]
 
     def _together(self, levels: list[float]) -> list[KernelQuantile]:
-        return solve_noncrossing(self.ready.form, self.ready.y, levels, self.C, self.ready.weights)
+        ready = self.ready
+        with self._blaming_the_kernel():
+            return solve_noncrossing(ready.form, ready.y, levels, self.C, ready.weights)
 
-    def _results(self, found: KernelQuantile) -> KQRResults:
+    @contextmanager
+    def _blaming_the_kernel(self) -> Iterator[None]:
+        """Say of a program without solution what is wrong with the kernel matrix."""
+        wrong = self.indefinite
+        try:
+            yield
+        except InputError as error:
+            if wrong is None:
+                told = f"{error} If the kernel is positive semidefinite, C is too large to compute with."
+                raise InputError(told) from error
+            raise InputError(f"{wrong} The quadratic program has no solution. {_REMEDY}") from error
+
+    def _results(self, found: KernelQuantile, together: bool = False) -> KQRResults:
         if not found.optimal:
             warn(f"tau = {found.tau:g}, C = {found.C:g}: {found.shortfall}", ConvergenceWarning)
         machine = self.ready.machine(found.a, found.b)
-        return KQRResults(self._facts(found), machine, found.a, found.side, self, self.design.encoder)
+        chosen = self.chosen if found.C == self.C else None
+        facts = self._facts(found, chosen, together)
+        return KQRResults(facts, machine, found.a, found.side, self, self.design.encoder, chosen)
 
-    def _facts(self, found: KernelQuantile) -> Facts:
-        ready, low, own_cost = self.ready, self.ready.low_rank, found.C == self.C
+    def _facts(self, found: KernelQuantile, chosen: KernelCV | None, together: bool) -> Facts:
+        ready, low = self.ready, self.ready.low_rank
         y, w = ready.y, ready.weights
         null = float(w @ check_losses(y - weighted_quantile(y, found.tau, w), found.tau)) * ready.spread
+        rule = getattr(self.kernels[0], "gamma", None)
+        several = {"C": len(self.costs) > 1, "gamma": len(self.kernels) > 1}
         own = {
             "C": found.C,
             "kernel": str(ready.kernel),
             "kernel_name": ready.kernel.name,
             "gamma": ready.kernel.parameters.get("gamma"),
-            "rule": self.options["gamma"] if isinstance(self.options["gamma"], str) else None,
+            "rule": rule if isinstance(rule, str) and len(self.kernels) == 1 else None,
             "standardized": self.standardize,
-            "noncrossing": self.noncrossing and self.several,
+            "noncrossing": together,
             "rank": None if low is None else len(low.pivots),
             "rank_error": None if low is None else low.error,
             "objective": found.objective,
@@ -209,10 +264,12 @@ class KQR(RowsModel):
             "iterations": found.iterations,
             "optimal": found.optimal,
             "shortfall": found.shortfall,
+            "indefinite": None if self.indefinite is None else str(self.indefinite),
             "unit": ready.spread,
-            "folds": self.chosen.kind if self.chosen is not None and own_cost else None,
+            "folds": None if chosen is None else chosen.how,
+            "chosen": [] if chosen is None else [name for name, was in several.items() if was],
         }
-        call = self.call if own_cost else f"{self.call}.path([{found.C:g}]).at({found.C:g})"
+        call = self.call if found.C == self.C else f"{self.call}.path([{found.C:g}]).at({found.C:g})"
         return Facts.of(self.design, function="kqr", call=call, own=own, tau=found.tau)
 
     # -- what results may ask of their model
@@ -221,35 +278,39 @@ class KQR(RowsModel):
         self,
         costs: Sequence[float],
         kernels: Sequence[Kernel],
+        taus: Sequence[float],
+        together: bool = False,
         *,
         folds: Any = "kfold",
         k: int = 10,
         rng: Any = 0,
         n_jobs: int = 1,
         progress: bool = True,
-        taus: Sequence[float] | None = None,
     ) -> KernelCV:
-        """Return the mean held-out check loss, over the taus, of each C and kernel."""
+        """Return the held-out check loss of each C and kernel at each tau; `together` holds the quantiles apart."""
         return choose(
-            self.prepared, list(kernels), sorted(costs), self.levels if taus is None else list(taus),
-            self.design.rows, folds, k, rng, n_jobs, progress,
+            self.prepared, list(kernels), sorted(costs), list(taus), self.design.rows, folds, k, rng, n_jobs, progress,
+            together,
         )  # fmt: skip
 
-    def cv(self, C: Any, gamma: Any, tau: float, **how: Any) -> KernelCV:
-        """Return the cross-validation of C and gamma at one tau; without gamma, that of the fit."""
-        costs = DEFAULT_C if C is None else _several(C, "C")
+    def cv(self, C: Any, gamma: Any, taus: Sequence[float], together: bool = False, **how: Any) -> KernelCV:
+        """Return the cross-validation of C and gamma at some taus; without gamma, that of the fit."""
+        costs = DEFAULT_C if C is None else read_costs(C)
         kernel = self.ready.kernel
         if gamma is None:
-            return self.cross_validate(costs, [kernel], taus=[tau], **how)
-        gammas = list(gamma) if isinstance(gamma, (list, tuple, np.ndarray)) else [gamma]
-        return self.cross_validate(costs, [read_kernel(kernel.name, one) for one in gammas], taus=[tau], **how)
+            return self.cross_validate(costs, [kernel], taus, together, **how)
+        if "gamma" not in kernel.parameters:
+            raise InputError(f"The kernel ({kernel}) has no gamma to choose; leave out `gamma`.")
+        kernels = [read_kernel(kernel.name, one) for one in read_gammas(gamma)]
+        return self.cross_validate(costs, kernels, taus, together, **how)
 
     def path(self, C: Any, tau: float) -> KQRPath:
         """Return the fits at one tau along C, each started from the one before."""
-        costs = sorted(DEFAULT_C if C is None else _several(C, "C"))
+        costs = sorted(DEFAULT_C if C is None else read_costs(C))
         found: list[KernelQuantile] = []
         for cost in costs:
             found.append(self._solve(tau, cost, found[-1] if found else None))
+        self._tell_of_kernel()
         return KQRPath(path_table(found, self.ready), [self._results(one) for one in found])
 
     def saved_options(self) -> dict[str, Any]:
@@ -259,32 +320,22 @@ class KQR(RowsModel):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the model without what can be computed again."""
-        return {name: value for name, value in self.__dict__.items() if name != "ready"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("ready", "indefinite")}
 
 
 _CV = ("folds", "k", "rng", "n_jobs", "progress")
-
-
-def _several(C: Any, name: str) -> list[float]:
-    given = list(C) if isinstance(C, (list, tuple, np.ndarray)) or hasattr(C, "to_numpy") else [C]
-    if not given:
-        raise InputError(f"`{name}` is an empty list; give at least one number above 0.")
-    return [check_positive(one, name, advice=" It weighs the losses against the penalty.") for one in given]
-
-
-def _low_rank(low_rank: Any) -> tuple[float, int] | None:
-    """Return tolerance and largest rank."""
-    if low_rank is None:
-        return None
-    if isinstance(low_rank, float) and 0.0 < low_rank < 1.0:
-        return low_rank, MOST_ROWS
-    advice = " A number below 1 is the part of the kernel matrix that may be lost."
-    return 1e-12, check_count(low_rank, "low_rank", 1, advice)
+_PRECOMPUTED = (Precomputed.name, Precomputed.kernlab)
+_REMEDY = (
+    "Take other parameters, a kernel that always is (rbf, laplace, linear, polynomial; spline for values of at least "
+    "0), or a precomputed matrix with enough added to its diagonal."
+)
+_STATIONARY = f"The fit is a stationary point at best, and its duality gap certifies nothing. {_REMEDY}"
 
 
 def restore_kqr(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> KQRResults:
     """Return the results that a file of `KQRResults.save` holds; with a model if the rows were saved."""
     facts = Facts.from_state(meta["facts"])
+    chosen = meta.get("cv")
     parts = parts_of(arrays, "fit", "encoder", "model")
     encoder = Encoder.from_state(meta["encoder"], parts["encoder"])
     fit = parts["fit"]
@@ -297,4 +348,5 @@ def restore_kqr(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> KQ
         design = restore_design(meta["model"], parts["model"], facts, encoder)
         model._take(design, {**options, **own, "tau": facts.tau, "C": facts.own["C"], "noncrossing": False})
         model.call = facts.call
-    return KQRResults(facts, Machine.from_state(meta["machine"], fit), fit["a"], fit["side"], model, encoder)
+    cv = None if chosen is None else KernelCV.from_state(chosen, fit)
+    return KQRResults(facts, Machine.from_state(meta["machine"], fit), fit["a"], fit["side"], model, encoder, cv)

@@ -6,17 +6,22 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
+from qreg_boost.base.summary import describe_process
 from qreg_boost.base.tables import Fact, Row, Summary, Table
 from qreg_boost.base.typeset import WIDTH, fraction, level, named_vector, number, numbers, share, wrap
 
 if TYPE_CHECKING:
+    from qreg_boost.kernel.kqr_process_results import KQRProcess
     from qreg_boost.kernel.kqr_results import KQRResults
 
 MOST_SHOWN = 100
 MOST_PRINTED = 24
+SIDE_HEADS = ("above", "on", "below")
 SMALL_GAP = 1e-8
 """A smaller gap is rounding, and not printed."""
+_CHOSEN = " (cross-validated)"
 _STANDARDIZED = {"precomputed": "response", "spline": "response; x to [0, 1]"}
 
 
@@ -37,13 +42,13 @@ def summarise(fit: KQRResults) -> Summary:
 def _left(fit: KQRResults) -> Iterator[Fact]:
     facts, own = fit.facts, fit.facts.own
     yield Fact("Formula", facts.formula) if facts.formula else Fact("Response", f"{facts.response} (arrays)")
-    yield Fact("Kernel", own["kernel_name"])
+    yield Fact("Kernel", own["kernel"] if own["kernel_name"] == "function" else own["kernel_name"])
     if own["gamma"] is not None:
-        rule = f" ({own['rule']})" if own["rule"] else ""
+        rule = _CHOSEN if "gamma" in own["chosen"] else f" ({own['rule']})" if own["rule"] else ""
         yield Fact("Gamma", f"{own['gamma']:.6g}{rule}")
     if own["rank"] is not None:
         yield Fact("Rank", f"{own['rank']} (lost: {own['rank_error']:.2g})")
-    yield Fact("Cost (C)", f"{fit.C:g}" + (" (cross-validated)" if own["folds"] else ""))
+    yield Fact("Cost (C)", f"{fit.C:g}" + (_CHOSEN if "C" in own["chosen"] else ""))
     yield Fact(
         "Standardized", _STANDARDIZED.get(own["kernel_name"], "predictors, response") if own["standardized"] else "no"
     )
@@ -65,6 +70,7 @@ def _right(fit: KQRResults) -> Iterator[Fact]:
     yield Fact("Pseudo R-squared (R1)", r1, r1, "R1")
     yield Fact("Objective (penalised)", number(fit.objective), fit.objective, "Objective")
     gap = "below 1e-8" if fit.duality_gap < SMALL_GAP else f"{fit.duality_gap:.1e}"
+    gap = "no certificate" if facts.own["indefinite"] else gap
     yield Fact("Duality gap (relative)", gap, gap, "Duality gap")
 
 
@@ -89,8 +95,11 @@ def _notes(fit: KQRResults) -> Iterator[str]:
     own = fit.facts.own
     if not own["optimal"]:
         yield own["shortfall"]
+    if own["indefinite"]:
+        yield f"{own['indefinite']} The fit is a stationary point at best."
     if own["folds"]:
-        yield f"C and gamma have the least check loss in {own['folds']}; see fit.cv_result."
+        verb = "have" if len(own["chosen"]) > 1 else "has"
+        yield f"{' and '.join(own['chosen'])} {verb} the least check loss in {own['folds']}; see cv_result."
     if own["noncrossing"]:
         yield "Fitted together with the other quantiles, so that they do not cross at the data."
     yield (
@@ -120,3 +129,29 @@ def describe(fit: KQRResults) -> str:
     lines.append(f"Rows: {fit.nobs}, of which {counts[0]} above, {counts[1]} on and {counts[2]} below the fit")
     lines.append(f"Check loss: {number(fit.risk)}")
     return "\n".join(lines)
+
+
+def describe_several(fits: KQRProcess) -> str:
+    r"""Return the short lines that ``print(fits)`` shows: coefficients where there are any, else what each fit is like.
+
+    Examples
+    --------
+    >>> import qreg_boost as qb
+    >>> fits = qb.kqr("foodexp ~ income", qb.datasets.load("engel"), tau=[0.1, 0.9], C=10.0)
+    >>> print("\n".join(describe_several(fits).split("\n")[5:]))
+    Kernel: rbf, gamma = 35.4379; C = 10
+    tau  above  on  below  check loss     R1
+    0.1    197  26     12     2785.16  0.636
+    0.9     10  34    191     2409.03  0.833
+    """
+    first = fits.fits[0]
+    told = f"Kernel: {first.kernel}; C = {first.C:g}" + ("; held apart" if first.facts.own["noncrossing"] else "")
+    if first.machine.linear() is not None:
+        return f"{describe_process(fits)}\n\n{told}"
+    head = [f"{first.title}, {len(fits)} quantile{'s' if len(fits) > 1 else ''}", ""]
+    head += ["Call:", *wrap(first.facts.call, WIDTH, 4), "", told]
+    table = pd.DataFrame([fit.sides()["count"].to_list() for fit in fits], columns=list(SIDE_HEADS))
+    table.insert(0, "tau", [f"{tau}" for tau in fits.taus])
+    table["check loss"] = [number(fit.risk) for fit in fits]
+    table["R1"] = ["" if np.isnan(fit.prsquared) else fraction(fit.prsquared) for fit in fits]
+    return "\n".join([*head, *table.to_string(index=False).split("\n")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +10,12 @@ import numpy as np
 import pandas as pd
 
 from qreg_boost.base.checks import InputError, NotDefinedError
+from qreg_boost.base.evaluation import Judged
 from qreg_boost.base.facts import Facts
 from qreg_boost.base.frames import as_frame
 from qreg_boost.base.results import FitResults
 from qreg_boost.base.saved_design import design_state
+from qreg_boost.kernel.kernels import Precomputed
 from qreg_boost.kernel.machine import Machine
 
 if TYPE_CHECKING:
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 SIDES = {1: "above", 0: "on", -1: "below"}
 
 
-class KQRResults(FitResults):
+class KQRResults(Judged, FitResults):
     """A fitted kernel quantile regression; made by ``fit``, never changed afterwards.
 
     Parameters
@@ -37,18 +40,28 @@ class KQRResults(FitResults):
         1 where such a row lies above the fit, -1 below, 0 on it.
     model : KQR or None
     encoder : Encoder
+    chosen : KernelCV, optional
+        The cross-validation that chose C or gamma.
     """
 
     title = "Kernel Quantile Regression"
 
     def __init__(
-        self, facts: Facts, machine: Machine, a: np.ndarray, side: np.ndarray, model: Any, encoder: Any
+        self,
+        facts: Facts,
+        machine: Machine,
+        a: np.ndarray,
+        side: np.ndarray,
+        model: Any,
+        encoder: Any,
+        chosen: KernelCV | None = None,
     ) -> None:
         self.facts = facts
         self.machine = machine
         self._a = a
         self._side = side
         self._model = model
+        self._chosen = chosen
         self._known = {"encoder": encoder}
 
     # -- what it is
@@ -78,11 +91,10 @@ class KQRResults(FitResults):
 
     @property
     def cv_result(self) -> KernelCV:
-        """The cross-validation that chose C and gamma."""
-        chosen = self.model.chosen
-        if chosen is None:
+        """The cross-validation that chose C or gamma; a file keeps it."""
+        if self._chosen is None:
             raise NotDefinedError("C and gamma were given, not chosen; fit.cv() judges others.")
-        return chosen
+        return self._chosen
 
     @property
     def params(self) -> pd.Series:
@@ -125,7 +137,7 @@ class KQRResults(FitResults):
 
     @property
     def duality_gap(self) -> float:
-        """Bound of how far `objective` may lie above the least, relative."""
+        """Bound of how far `objective` may lie above the least, relative; of a positive semidefinite kernel matrix."""
         return self.facts.own["duality_gap"]
 
     @property
@@ -177,8 +189,38 @@ class KQRResults(FitResults):
             raise InputError("A kernel quantile regression has no offset; leave out `offset`.")
         if new is None:
             return self.fittedvalues
+        self._check_columns(new)
         encoded = self.encoder.encode(new)
         return pd.Series(self.machine(encoded.X), index=encoded.index, name="predicted")
+
+    def _check_columns(self, new: Any) -> None:
+        """Say what new data for a precomputed kernel are."""
+        if isinstance(self.machine.kernel, Precomputed):
+            n, shape = len(self.facts.columns), np.shape(new)
+            if len(shape) != 2 or shape[1] != n:
+                raise InputError(
+                    f"A precomputed kernel predicts from its values between the new rows and the {n} rows of training: "
+                    f"an array (m, {n}); got {shape}."
+                )
+
+    # -- figures
+
+    def plot_lines(self, ax: Any = None, *, x: str | None = None, at: Mapping[str, Any] | None = None) -> Any:
+        """Return the Axes with the rows and the fitted quantile against one numeric predictor, others held fixed.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        x : str, optional
+            The column to draw against, as `augment` names it; by default the only one.
+        at : mapping, optional
+            Where other terms are held, by name: a number, or a level of a factor. By default numbers are held at their
+            medians, other terms at their most frequent value.
+        """
+        from qreg_boost.kernel.curves import curves
+        from qreg_boost.plots.kernel_curves import plot_curves
+
+        return plot_curves(curves([self], x, at), ax)
 
     # -- other C
 
@@ -193,7 +235,7 @@ class KQRResults(FitResults):
         n_jobs: int = 1,
         progress: bool = True,
     ) -> KernelCV:
-        """Return the cross-validated check loss of C and gamma at this tau.
+        """Return the cross-validated check loss and coverage of C and gamma at this tau, fitted alone.
 
         Parameters
         ----------
@@ -211,10 +253,10 @@ class KQRResults(FitResults):
         Returns
         -------
         KernelCV
-            ``.table``, ``.C``, ``.gamma``, ``.risk`` (folds by settings).
+            ``.table``, ``.C``, ``.gamma``, ``.risk`` (folds by settings), ``.by_tau`` (with the coverage).
         """
         how = {"folds": folds, "k": k, "rng": rng, "n_jobs": n_jobs, "progress": progress}
-        return self.model.cv(C, gamma, self.tau, **how)
+        return self.model.cv(C, gamma, [self.tau], **how)
 
     def path(self, C: Any = None) -> KQRPath:
         """Return the fits at this tau along C, by default powers of two from 1/32 to 1024.
@@ -304,6 +346,9 @@ class KQRResults(FitResults):
         encoder_meta, encoder_arrays = self.encoder.state()
         machine, arrays = self.machine.state()
         meta: dict[str, Any] = {"facts": self.facts.state(), "machine": machine, "encoder": encoder_meta}
+        if self._chosen is not None:
+            meta["cv"], table = self._chosen.state()
+            arrays = {**arrays, **table}
         held = {f"fit.{name}": array for name, array in arrays.items()} | {"fit.a": self._a, "fit.side": self._side}
         held |= {f"encoder.{name}": array for name, array in encoder_arrays.items()}
         if data:

@@ -132,7 +132,7 @@ class Prepared:
         scaling = _scaling(X, wts, kernel) if standardize else Scaling.none(X.shape[1])
         own = Scaling.of(y[:, None], wts) if standardize else Scaling.none(1)
         X = scaling.apply(X) if standardize and not given else X
-        kernel = kernel.settled(X)
+        kernel = kernel.settled(X, weights if weights is None else wts)
         low = None if low_rank is None else incomplete_cholesky(kernel, X, *low_rank)
         within = X[:, columns] if given else X
         form: Quadratic = LowRank(low.Z) if low is not None else kernel.form(within)

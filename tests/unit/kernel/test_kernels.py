@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from qreg_boost.base.checks import InputError
-from qreg_boost.kernel import kernels
+from qreg_boost.kernel import kernel as one_kernel
+from qreg_boost.kernel import widths
 from qreg_boost.kernel.incomplete_cholesky import incomplete_cholesky
-from qreg_boost.kernel.kernels import KERNELS, RBF, Function, Kernel, Linear, read_kernel, restore_kernel, width_by_rule
+from qreg_boost.kernel.kernels import KERNELS, RBF, Function, Kernel, Linear, read_kernel, restore_kernel
 from qreg_boost.kernel.quadratic import Dense, LowRank
+from qreg_boost.kernel.widths import width_by_rule
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(23, 4))
@@ -42,7 +44,7 @@ def test_formula(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = np.array([[formula(x, z) for z in Z] for x in X])
     np.testing.assert_allclose(kernel.matrix(X, Z), wanted, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(kernel.diagonal(X), [formula(x, x) for x in X], rtol=1e-12)
-    monkeypatch.setattr(kernels, "BLOCK", 40)  # two or three rows at a time
+    monkeypatch.setattr(one_kernel, "BLOCK", 40)  # two or three rows at a time
     np.testing.assert_allclose(kernel.matrix(X, Z), wanted, rtol=1e-12, atol=1e-14)
     a = RNG.normal(size=(17, 2))
     np.testing.assert_allclose(kernel.apply(X, Z, a), wanted @ a, rtol=1e-10, atol=1e-12)
@@ -60,7 +62,7 @@ def test_every_kernel_is_in_the_test_of_formulas_and_comes_back_from_its_state(n
 def test_squared_distances_of_many_columns() -> None:
     wide, other = RNG.normal(size=(9, 60)) + 100.0, RNG.normal(size=(8, 60)) + 100.0
     wanted = ((wide[:, None] - other[None]) ** 2).sum(axis=2)
-    np.testing.assert_allclose(kernels.squared_distances(wide, other), wanted, rtol=1e-10)
+    np.testing.assert_allclose(widths.squared_distances(wide, other), wanted, rtol=1e-10)
 
 
 def test_kernlabs_names_of_parameters() -> None:
@@ -81,8 +83,21 @@ def test_rules_for_gamma_take_all_pairs() -> None:
 
 
 def test_gamma_of_many_rows_is_not_random(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "ALL_PAIRS", 12)
-    assert width_by_rule(X, "sigest") == width_by_rule(X[::2], "sigest")
+    monkeypatch.setattr(widths, "ALL_PAIRS", 12)
+    some = width_by_rule(X, "sigest")
+    assert some == width_by_rule(X[RNG.permutation(23)], "sigest")  # nor does the order of rows count
+    assert some != width_by_rule(X[:12], "sigest") and some == pytest.approx(width_by_rule(X[:12], "sigest"), rel=0.5)
+
+
+def test_whole_weights_are_repeated_rows_for_gamma_too() -> None:
+    times = RNG.integers(1, 5, 23)
+    for rule in ("sigest", "median"):
+        wanted = width_by_rule(np.repeat(X, times, axis=0), rule)
+        assert width_by_rule(X, rule, times.astype(float)) == pytest.approx(wanted, rel=1e-12)
+        assert width_by_rule(X, rule, np.ones(23)) == width_by_rule(X, rule)
+    # of others only their ratios count
+    parts = RNG.random(23)
+    assert width_by_rule(X, "sigest", parts) == pytest.approx(width_by_rule(X, "sigest", 7.0 * parts), rel=1e-12)
 
 
 def test_forms() -> None:
