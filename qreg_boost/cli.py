@@ -152,26 +152,8 @@ def _datasets(arguments: argparse.Namespace) -> int:
         _check_folders(arguments.out)
         print(f"Written: {write_table(datasets.load(arguments.name), arguments.out)}")
     else:
-        _tell(datasets.info(arguments.name))
+        print(datasets.info(arguments.name))
     return 0
-
-
-def _tell(about: datasets.DataInfo) -> None:
-    missing = f"no; set {datasets.ENVIRONMENT_VARIABLE} to the folder that holds {about.file}"
-    facts = {
-        "Name": about.name,
-        "Title": about.title,
-        "Size": f"{about.rows} rows, {about.columns} columns",
-        "Task": about.task,
-        "Response": ", ".join(about.response),
-        "Licence": about.licence,
-        "Citation": about.citation,
-        "Source": "; ".join(about.source),
-        "Here": "yes" if about.available else missing,
-    }
-    lines = [f"{label + ':':<10}{text}" for label, text in facts.items()]
-    lines += [f"  {column}: {unit}" for column, unit in about.units.items()]
-    print("\n".join([*lines, *(f"Note:     {note}" for note in about.notes)]))
 
 
 # -- arguments to fits

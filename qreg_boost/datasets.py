@@ -33,7 +33,7 @@ ENVIRONMENT_VARIABLE = "QREG_BOOST_DATA"
 ZHENG2012_COEFFICIENTS = (3.0, -1.5, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DataInfo:
     """What the registry says of one table.
 
@@ -89,6 +89,25 @@ class DataInfo:
     def available(self) -> bool:
         """Whether `load` will find the table on this machine."""
         return self.where == "simulated" or (self.path is not None and self.path.is_file())
+
+    def __str__(self) -> str:
+        missing = f"no; set {ENVIRONMENT_VARIABLE} to the folder that holds {self.file}"
+        facts = {
+            "Name": self.name,
+            "Title": self.title,
+            "Size": f"{self.rows} rows, {self.columns} columns",
+            "Task": self.task,
+            "Response": ", ".join(self.response),
+            "Licence": self.licence,
+            "Citation": self.citation,
+            "Source": "; ".join(self.source),
+            "Here": "yes" if self.available else missing,
+        }
+        lines = [f"{label + ':':<10}{text}" for label, text in facts.items()]
+        lines += [f"  {column}: {unit}" for column, unit in self.units.items()]
+        return "\n".join([*lines, *(f"Note:     {note}" for note in self.notes)])
+
+    __repr__ = __str__
 
 
 @dataclass(frozen=True)

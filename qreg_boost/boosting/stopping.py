@@ -65,7 +65,7 @@ class CV:
             raise InputError(f"`n_jobs` must be a number of workers, -1 for one per processor; got {self.n_jobs!r}.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CVResult:
     """Out-of-sample loss by iteration.
 
@@ -125,6 +125,8 @@ class CVResult:
             f"Out-of-sample {self.loss}, {self.kind}, 0 to {self.risk.shape[1] - 1} iterations\n"
             f"{table}\nOptimal number of boosting iterations ({self.rule}): {self.mstop}"
         )
+
+    __repr__ = __str__
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the loss of each fold and their mean against the iteration; return the Axes."""

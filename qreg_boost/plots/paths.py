@@ -13,6 +13,7 @@ from qreg_boost.plots.drawing import FONT, GREY, End, axes, colour, heading, lab
 
 MOST_LABELS = 12
 MOST_BARS = 25
+BOUND = "s: sum of the sizes of the coefficients"
 BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 1.0, "alpha": 0.8}
 
 
@@ -112,7 +113,7 @@ def plot_l1_path(coef_table: pd.DataFrame, tau: float | None = None, ax: Any = N
         ends.append(End(float(values[-1, k]), name, shade))
     ax.plot([0.0, s[-1]], [0.0, 0.0], color=GREY, linewidth=0.8, zorder=0)
     ax.set(
-        xlabel="s: sum of the sizes of the coefficients", ylabel="coefficient (units of y per unit of the predictor)"
+        xlabel=BOUND, ylabel="coefficient (units of y per unit of the predictor)"
     )
     heading(ax, _chosen_of("L1 path", len(moved), table.shape[1]), tau)
     if s[-1] > 0:
@@ -228,32 +229,59 @@ def plot_cv(cv_result: Any, ax: Any = None) -> Any:
     4
     """
     ax = axes(ax)
-    risk = cv_result.risk.to_numpy()
     unit = ", units of y" if cv_result.loss == "check loss" else ""
-    drawn = thinned(risk.shape[1])
-    for fold in risk:
-        ax.plot(drawn, fold[drawn], color=GREY, linewidth=0.6, alpha=0.8)
-    ax.plot(drawn, cv_result.mean.to_numpy()[drawn], color=colour(0)[0], linewidth=2.2)
-    ax.margins(x=0.01)
     ax.set(xlabel="iteration", ylabel=f"{cv_result.loss} out of sample (mean per row{unit})")
+    best, early = cv_result.mstop_min, cv_result.mstop_1se
+    _draw_folds(ax, cv_result, np.arange(cv_result.risk.shape[1]), best, early)
+    return ax
+
+
+def plot_l1_cv(cv_result: Any, ax: Any = None) -> Any:
+    """Return the Axes with the loss out of sample by the bound s: folds thin, mean thick, the two choices marked.
+
+    Parameters
+    ----------
+    cv_result : L1CV
+        With ``risk`` (folds by bounds s), ``mean``, ``knot_min``, ``knot_1se``, ``kind``.
+    ax : matplotlib Axes, optional
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from qreg_boost.quantreg.l1_cv import L1CV
+    >>> risk = pd.DataFrame([[3.0, 2.0, 2.5], [3.5, 2.5, 2.2]], columns=[0.0, 0.5, 1.5])
+    >>> plot_l1_cv(L1CV(risk, "min", "2-fold cross-validation")).get_xlabel()
+    's: sum of the sizes of the coefficients'
+    """
+    ax = axes(ax)
+    ax.set(xlabel=BOUND, ylabel="check loss out of sample (mean per row, units of y)")
+    s = cv_result.risk.columns.to_numpy(dtype=float)
+    _draw_folds(ax, cv_result, s, float(s[cv_result.knot_min]), float(s[cv_result.knot_1se]))
+    return ax
+
+
+def _draw_folds(ax: Any, cv_result: Any, at: np.ndarray, best: float, early: float) -> None:
+    """Draw the loss of each fold and their mean at `at` (k,), and mark the best place and the early one."""
+    risk, drawn = cv_result.risk.to_numpy(), thinned(len(at))
+    for fold in risk:
+        ax.plot(at[drawn], fold[drawn], color=GREY, linewidth=0.6, alpha=0.8)
+    ax.plot(at[drawn], cv_result.mean.to_numpy()[drawn], color=colour(0)[0], linewidth=2.2)
+    ax.margins(x=0.01)
     heading(ax, cv_result.kind[:1].upper() + cv_result.kind[1:], None)
-    _mark_stops(ax, cv_result)
+    _mark_stops(ax, cv_result, best, early, float(at[-1]))
     ends = "thick: mean of the folds, thin: each fold" if len(risk) > 1 else "one fold"
     ax.annotate(
         ends, (1.0, 1.0), xycoords="axes fraction", xytext=(0, 6), textcoords="offset points",
         ha="right", va="bottom", color="0.4", fontsize=FONT,
     )  # fmt: skip
-    return ax
 
 
-def _mark_stops(ax: Any, cv_result: Any) -> None:
+def _mark_stops(ax: Any, cv_result: Any, best: float, early: float, last: float) -> None:
     """Draw a line at each stop, the chosen one solid, its name on the side away from the other."""
-    best, early = cv_result.mstop_min, cv_result.mstop_1se
     one = len(cv_result.risk) < 2 or best == early
-    marks = [(best, f"least mean: {best}", "min")]
+    marks = [(best, f"least mean: {best:.6g}", "min")]
     if not one:
-        marks.insert(0, (early, f"one standard error: {early}", "1se"))
-    last = cv_result.risk.shape[1] - 1
+        marks.insert(0, (early, f"one standard error: {early:.6g}", "1se"))
     for height, (at, text, rule) in zip((0.97, 0.90), marks, strict=False):
         chosen = rule == cv_result.rule or one
         ax.axvline(at, color=colour(1)[0], linewidth=1.2, linestyle="-" if chosen else (0, (4, 3)))

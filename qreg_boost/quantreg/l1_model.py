@@ -14,6 +14,7 @@ from qreg_boost.base.checks import InputError, check_bool, check_tau, listed, ne
 from qreg_boost.base.design import Design, Encoder
 from qreg_boost.base.resampling import make_folds, run_tasks
 from qreg_boost.quantreg.facts import QRegFacts
+from qreg_boost.quantreg.l1_cv import L1CV
 from qreg_boost.quantreg.l1_path import L1Path, l1_path
 from qreg_boost.quantreg.l1_results import L1Fit, L1Results
 from qreg_boost.quantreg.model import QReg
@@ -139,14 +140,19 @@ class L1QReg:
             penalised=penalised, standardize=self.standardize, intercept=self.design.intercept,
         )  # fmt: skip
 
-    def cross_validate(self, s: np.ndarray, folds: Any, k: int, rng: Any, n_jobs: int, progress: bool) -> pd.DataFrame:
-        """Return the mean loss per held-out row: folds by bounds."""
+    def cross_validate(
+        self, s: np.ndarray, folds: Any, k: int, rng: Any, n_jobs: int, progress: bool, rule: str
+    ) -> L1CV:
+        """Return the mean loss per held-out row at bounds s."""
         weights = np.ones(len(self.design.y)) if self.design.weights is None else self.design.weights
         made = make_folds(folds, k, weights > 0, self.design.rows, rng)
         tasks = [(made.train[:, j] * weights, made.held[:, j] * weights, s) for j in range(made.train.shape[1])]
         risks = run_tasks(self.fold_risk, tasks, n_jobs=n_jobs, progress=progress, description="L1 path")
         index = pd.RangeIndex(1, len(risks) + 1, name="fold")
-        return pd.DataFrame(np.array(risks), index=index, columns=pd.Index(s, name="s"))
+        risk = pd.DataFrame(np.array(risks), index=index, columns=pd.Index(s, name="s"))
+        if rule == "1se" and len(risk) == 1:
+            raise InputError('`rule="1se"` needs a standard error, and so at least two folds; got one.')
+        return L1CV(risk, rule, made.kind)
 
     def fold_risk(self, train: np.ndarray, held: np.ndarray, s: np.ndarray) -> np.ndarray:
         """Return the mean loss (len(s),) on rows with weights `held` (n,) of the path with weights `train` (n,)."""

@@ -13,6 +13,7 @@ from qreg_boost.base.checks import InputError, NotDefinedError, check_choice
 from qreg_boost.base.results import FitResults
 from qreg_boost.quantreg.facts import QRegFacts
 from qreg_boost.quantreg.inference import Estimate
+from qreg_boost.quantreg.l1_cv import L1CV, RULES
 from qreg_boost.quantreg.results import QRegResults, SEChoice
 from qreg_boost.quantreg.solution import check_loss
 
@@ -233,7 +234,7 @@ class L1Results(FitResults):
             "sic" and "gacv" (Li and Zhu 2008, section 4) among knots whose degrees of freedom are at most half the
             rows; "cv": the knot of least loss out of sample.
         **options
-            Of `cv`: folds, k, rng, n_jobs, progress.
+            Of `cv`: folds, k, rng, n_jobs, progress, rule.
         """
         check_choice(criterion, "criterion", CRITERIA)
         if criterion != "cv":
@@ -241,21 +242,36 @@ class L1Results(FitResults):
                 raise InputError(f"criterion={criterion!r} has no options; {', '.join(options)} belong to 'cv'.")
             knot = self.path.select(criterion)
             return self._fit(float(self.path.s[knot]), self.path.coef[knot], f"{criterion.upper()}, among the knots")
-        risk = self.cv(**options)
-        knot = int(np.argmin(risk.mean(axis=0)))
-        how = f"cross-validation, {len(risk)} folds, among the knots"
-        return self._fit(float(self.path.s[knot]), self.path.coef[knot], how)
+        found = self.cv(**options)
+        within = ", one standard error" if found.rule == "1se" else ""
+        how = f"cross-validation, {len(found.risk)} folds{within}, among the knots"
+        return self._fit(float(self.path.s[found.knot]), self.path.coef[found.knot], how)
 
     def cv(
-        self, folds: Any = "kfold", k: int = 10, rng: Any = 0, n_jobs: int = 1, progress: bool = True
-    ) -> pd.DataFrame:
-        """Return the mean loss per held-out row, in units of y: folds by the bounds s of the knots."""
+        self,
+        folds: Any = "kfold",
+        k: int = 10,
+        rng: Any = 0,
+        n_jobs: int = 1,
+        progress: bool = True,
+        rule: str = "min",
+    ) -> L1CV:
+        """Return the loss out of sample at each knot; ``path.select("cv")`` is the fit at the best.
+
+        Parameters
+        ----------
+        folds, k, rng, n_jobs, progress
+            As for `qreg_boost.CV`.
+        rule : {"min", "1se"}
+            The knot of least mean loss, or the first whose mean loss is within one standard error of the least.
+        """
+        check_choice(rule, "rule", RULES)
         if self._model is None:
             raise NotDefinedError(
                 "This path was loaded without its rows, so it cannot be cross-validated. select('sic') and "
                 "select('gacv') need none; for cross-validation fit the path to the data anew with l1qreg."
             )
-        found: pd.DataFrame = self._model.cross_validate(self.path.s, folds, k, rng, n_jobs, progress)
+        found: L1CV = self._model.cross_validate(self.path.s, folds, k, rng, n_jobs, progress, rule)
         return found
 
     def predict(self, new: Any, s: float | None = None, lam: float | None = None, offset: Any = None) -> Any:

@@ -22,6 +22,14 @@ FOLDER = [name for name in datasets.names() if datasets.info(name).where == "fol
 # ---- what ships
 
 
+def test_what_is_known_of_a_table_prints_as_lines() -> None:
+    about = datasets.info("engel")
+    lines = repr(about).splitlines()
+    assert lines == str(about).splitlines()
+    assert lines[0] == "Name:     engel" and "Size:     235 rows, 2 columns" in lines
+    assert any(line.startswith("  foodexp: Belgian francs a year") for line in lines)
+
+
 def test_engel_is_the_table_of_statsmodels() -> None:
     theirs = pytest.importorskip("statsmodels.datasets.engel").load_pandas().data
     pd.testing.assert_frame_equal(datasets.load("engel")[["income", "foodexp"]], theirs[["income", "foodexp"]])

@@ -195,6 +195,7 @@ def test_summary_and_print() -> None:
     table = result.summary()
     assert table["mstop"].tolist() == [0, 3, 2, 4]
     assert table["mean_loss"].tolist() == pytest.approx([5.0, 2.4, 2.5, 3.0])
+    assert repr(result) == str(result)  # what a console and a notebook show
     assert "given, 0 to 4 iterations" in str(result) and "Optimal number of boosting iterations (min): 3" in str(result)
 
 

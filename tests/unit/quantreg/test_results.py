@@ -236,7 +236,7 @@ def test_the_l1_path_has_names_and_chooses(tmp_path) -> None:
     assert path.select("sic").objective == pytest.approx(path.knots["objective"][path.knots["sic"].idxmin()])
     by_cv = path.select("cv", k=5, progress=False)
     assert by_cv.s in path.knots["s"].to_numpy() and "cross-validation" in by_cv.how
-    assert path.cv(k=4, progress=False).shape == (4, len(path.knots))
+    assert path.cv(k=4, progress=False).risk.shape == (4, len(path.knots))
     for one in (path, half):
         again = qb.load(one.save(tmp_path / "l1.qb"))
         assert str(again.summary()) == str(one.summary()) and str(again) == str(one)
