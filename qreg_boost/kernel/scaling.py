@@ -29,7 +29,8 @@ class Scaling:
         centre = w @ X / total
         variance = (w @ (X - centre) ** 2 / total) * n / max(n - 1.0, 1.0)
         spread = np.sqrt(variance)
-        flat = spread <= 1e-14 * np.abs(X).max(axis=0, initial=0.0)
+        # of many equal values the mean is another number, and their spread not 0: only the range tells
+        flat = (np.ptp(X, axis=0) <= 1e-14 * np.abs(X).max(axis=0, initial=0.0)) | (spread == 0.0)
         return cls(centre, np.where(flat, 1.0, spread))
 
     @classmethod

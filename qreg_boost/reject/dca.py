@@ -283,6 +283,14 @@ def symmetric(task: Task) -> tuple[Task, float]:
     Where errors on events cost c1 and on others c0, Bayes' rule withholds for odds of the event from d1 / (1 - d1) to
     (1 - d0) / d0. Weights of the classes in the ratio k move odds by the factor k; at
     k^2 = d0 (1 - d1) / (d1 (1 - d0)) the band becomes symmetric, with (1 - d)^2 / d^2 = (1 - d1)(1 - d0) / (d1 d0).
+
+    Notes
+    -----
+    The double ramp takes the price of each row as it is: C c_n times the loss at d_n = reject / c_n. That would not do
+    for the hinges. The generalized one is in units of withholding, not of errors: its slopes, 1 and (1 - d_n) / d_n,
+    times c_n move Bayes' band by the factor c0 / c1. The double one, times c_n, is convex only where no d_n exceeds
+    1/2, and its threshold, the logit of the price, belongs to one price. Weighted so, both keep Bayes' band at all
+    prices, and their form and threshold.
     """
     event = task.y > 0.0
     d1, d0 = float(task.d[event][0]), float(task.d[~event][0])

@@ -49,7 +49,8 @@ class Scale:
             return cls(least, np.where(width > 0.0, width, 1.0))
         centre = np.average(X, axis=0, weights=weights)
         spread = np.sqrt(np.average((X - centre) ** 2, axis=0, weights=weights))
-        flat = spread <= 1e-12 * np.abs(X).max(axis=0, initial=0.0)
+        # of many equal values the mean is another number, and their spread not 0: only the range tells
+        flat = (np.ptp(X, axis=0) <= 1e-12 * np.abs(X).max(axis=0, initial=0.0)) | (spread == 0.0)
         return cls(centre, np.where(flat, 1.0, spread))
 
     def apply(self, X: np.ndarray) -> np.ndarray:

@@ -24,6 +24,7 @@ from qreg_boost.reject.dca import (
     zero_start,
 )
 from qreg_boost.reject.losses import (
+    Hinges,
     double_hinge,
     double_ramp,
     generalized_hinge,
@@ -361,6 +362,32 @@ def test_weights_that_make_the_band_symmetric() -> None:
     assert ratio * lowest == pytest.approx(d / (1.0 - d))
     same, price = symmetric(Task(Dense(np.eye(30)), y, np.full(30, 2.0), np.full(30, 0.2), 1.0, True))
     assert price == 0.2 and (same.C == 2.0).all()
+
+
+def decided(event: Hinges, other: Hinges, weights: tuple[float, float], p: float) -> float:
+    """Return the sign of the f that minimises the mean loss where the event has probability p; 0 withholds."""
+    f = np.unique(np.concatenate((event.kinks.ravel(), -other.kinks.ravel())))  # piecewise linear: least at a kink
+    loss = [p * weights[0] * event.value(one) + (1.0 - p) * weights[1] * other.value(-one) for one in f[:, None]]
+    return float(np.sign(f[int(np.argmin(np.ravel(loss)))]))
+
+
+@pytest.mark.parametrize("loss", [double_hinge, generalized_hinge])
+@pytest.mark.parametrize("fn, fp, reject", [(5.0, 1.0, 0.4), (5.0, 1.0, 0.7), (1.0, 3.0, 0.1), (2.0, 2.0, 0.5)])
+def test_hinges_at_unequal_costs_have_the_band_of_bayes(loss, fn: float, fp: float, reject: float) -> None:
+    """In the population, and d above 1/2 for one class among them; the generalized hinge times the costs has not."""
+    y = np.array([1.0, -1.0])
+    cost = np.array([fn, fp])
+    even, d = symmetric(Task(Dense(np.eye(2)), y, cost, reject / cost, 1.0, True))
+    one = loss(np.array([d]))
+    by_class = [loss(np.array([reject / c])) for c in cost]
+    wrong = 0
+    for p in np.linspace(0.005, 0.995, 100):
+        bayes = np.argmin([p * fn, reject, (1.0 - p) * fp]) - 1.0
+        assert decided(one, one, (even.C[0], even.C[1]), p) == bayes
+        wrong += decided(by_class[0], by_class[1], (fn, fp), p) != bayes
+    assert wrong == 0 or fn != fp
+    if loss is generalized_hinge and fn != fp:
+        assert wrong > 5
 
 
 @pytest.mark.parametrize("reject", [0.2, 0.4, 0.8])

@@ -66,6 +66,14 @@ def test_the_machine_is_the_fit(options: dict, kernel: str, monkeypatch: pytest.
     np.testing.assert_allclose(fit.margins(), t, atol=1e-8 * np.abs(t).max())
 
 
+@pytest.mark.parametrize("n", [100, 100_000])
+def test_a_constant_column_has_no_spread_however_many_rows(n: int) -> None:
+    """The mean of 100,000 times 0.1 is not 0.1: slopes over a spread of 1e-13 were 1e13 times too large."""
+    X = np.column_stack((np.full(n, 0.1), np.arange(n, dtype=float)))
+    for weights in (None, np.linspace(1.0, 2.0, n)):
+        assert Scale.of(X, weights, True).spread[0] == 1.0 and Scale.of(X, weights, True).spread[1] > 1.0
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_the_spline_kernel_is_given_values_from_0_on(method: str) -> None:
     """Of values below 0 it is no kernel: standardised columns made an indefinite matrix, and a fit that was none."""
