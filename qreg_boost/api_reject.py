@@ -91,14 +91,16 @@ def reject_classifier(
     progress : bool
         Whether runs of more than two seconds show a bar.
     **options
-        For "chow": probability, and options of the booster. For "qbc_pair": options of `qbc` (learner, mstop, nu, h).
+        For "chow": probability, and with ``probability="logitboost"`` options of `logitboost`. For "qbc_pair": options
+        of `qbc` (learner, mstop, nu, step, h).
 
     Returns
     -------
     RejectResults, ChowResults or QBCPairResults
         ``predict(new)`` (missing where withheld; ``codes=True``: -1, 0, +1), ``decision_function(new)``, ``margins()``,
-        ``rho``, ``b``, ``support``, ``minima``, ``evaluate(data, groups)``, ``risk_coverage(data)``, ``cv(C, gamma,
-        d, groups)``, ``risk_against_d()``, ``plot_band()``.
+        ``evaluate(data, groups)``, ``cv(d=[...], groups=...)``, ``risk_against_d()``: out-of-fold risk, on the same
+        folds for every method. Kernel machines have ``rho``, ``b``, ``support``, ``minima``, ``plot_band()``, and
+        ``cv(C, gamma, d)``; the two others ``cv(d, mstop)``. All but the pair have ``risk_coverage(data)``.
 
     Raises
     ------
@@ -109,7 +111,7 @@ def reject_classifier(
     Warns
     -----
     ConvergenceWarning
-        If a quadratic program of the fit did not end as optimal.
+        If a quadratic program of the fit did not end as optimal, or a logistic regression has no maximum.
     OneClassWarning
         If the same is predicted, or everything withheld, for every row.
 

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import InputError, listed
-from qreg_boost.base.design import Design, Encoder
+from qreg_boost.base.checks import ConvergenceWarning, InputError, NotDefinedError, listed, warn
+from qreg_boost.base.design import Design
 from qreg_boost.base.facts import Facts
 from qreg_boost.compose.boosters import Booster, as_booster, restore_parts
+from qreg_boost.compose.logit import Logit, fit_logit
+from qreg_boost.compose.out_of_fold import decisions_along
 from qreg_boost.compose.parts import parts_state
-from qreg_boost.compose.withholding_model import WithholdingModel
-from qreg_boost.reject.base_results import WithholdingResults
+from qreg_boost.compose.withholding_model import WithholdingModel, restore_withholding
+from qreg_boost.compose.withholding_results import ComposedResults
+from qreg_boost.reject.base_results import Absent
 from qreg_boost.reject.prices import Prices
 
 if TYPE_CHECKING:
@@ -23,36 +26,10 @@ if TYPE_CHECKING:
 
 MODELS = ("logit", "logitboost")
 CLIPPED = 1e-15
-
-
-@dataclass(frozen=True, eq=False)
-class Logit:
-    """A logistic regression by maximum likelihood: intercept, if there is one, and slopes."""
-
-    intercept: float
-    slopes: np.ndarray
-
-    @classmethod
-    def fit(cls, design: Design, y: np.ndarray, weights: np.ndarray | None) -> Logit:
-        """Return the fit by iteratively reweighted least squares; columns determined by others share coefficients."""
-        import warnings
-
-        from statsmodels.genmod.families import Binomial
-        from statsmodels.genmod.generalized_linear_model import GLM
-
-        X = np.column_stack((np.ones(len(y)), design.X)) if design.intercept else design.X
-        used = slice(None) if weights is None else weights > 0
-        with warnings.catch_warnings():  # classes told apart without error have no finite optimum: probabilities do
-            warnings.simplefilter("ignore")
-            found = GLM(y[used], X[used], family=Binomial(), freq_weights=None if weights is None else weights[used])
-            values = np.asarray(found.fit().params)
-        return cls(float(values[0]) if design.intercept else 0.0, values[int(design.intercept) :])
-
-    def probability_at(self, X: np.ndarray) -> np.ndarray:
-        """Return probabilities of the event (rows,)."""
-        from scipy.special import expit
-
-        return expit(self.intercept + X @ self.slopes)
+BY_PROBABILITY = (
+    "Chow's rule withholds where the probability of the event lies between the two of `prices.rule`; see "
+    "probability(new)."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +43,12 @@ class Boosted:
         from scipy.special import expit
 
         return expit(2.0 * self.fit.decision_at(X))
+
+    def along(self, X: np.ndarray, stops: tuple[int | None, ...]) -> np.ndarray:
+        """Return probabilities (rows, stops) after so many iterations."""
+        from scipy.special import expit
+
+        return expit(2.0 * decisions_along(self.fit, X, stops))
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +109,10 @@ class Chow(WithholdingModel):
             )
         if wanted == "logit":
             if inner:
-                raise InputError(f"A logistic regression has no option {listed(map(repr, inner))}.")
+                raise InputError(
+                    f"A logistic regression has no option {listed(map(repr, inner))}. Those of a booster go with "
+                    'probability="logitboost".'
+                )
             return
         if not isinstance(wanted, str) and not hasattr(wanted, "predict_proba"):
             raise InputError(f"{type(wanted).__name__} has no predict_proba(X), so Chow's rule has no probabilities.")
@@ -136,17 +122,38 @@ class Chow(WithholdingModel):
     def _name(self) -> str:
         return "logit" if self.booster is None else self.booster.name
 
-    def fit(self) -> ChowResults:
-        """Return the fit."""
-        y, design = np.nan_to_num(self.design.y), self.design
-        part: Any
-        if self.booster is None:
-            part = Logit.fit(design, y, design.weights)
-        else:
-            fitted = self.booster.fit(design, y, design.weights)
-            part = Boosted(fitted) if self._name == "logitboost" else Probabilities(fitted.estimator)
-        found = chow_signs(part.probability_at(design.X), self.prices)
-        return ChowResults(self.known(found, probability=self._name), part, self, design.encoder)
+    def keys(self, prices: Prices) -> tuple[Any, ...]:
+        """Return one key: a model of probabilities serves all prices."""
+        return ("P",)
+
+    def part(self, key: Any, design: Design, booster: Booster | None) -> Any:
+        """Return a model of probabilities of the rows of a design."""
+        if booster is None:
+            return fit_logit(design.X, design.y, design.weights, design.intercept)
+        fitted = booster.fit(design, design.y, design.weights)
+        return Boosted(fitted) if booster.name == "logitboost" else Probabilities(fitted.estimator)
+
+    def values(self, part: Any, X: np.ndarray, stops: tuple[int | None, ...]) -> np.ndarray:
+        """Return probabilities of the event (rows, stops)."""
+        return part.along(X, stops) if isinstance(part, Boosted) else part.probability_at(X)[:, None]
+
+    def decide(self, values: np.ndarray, prices: Prices) -> np.ndarray:
+        """Return what Chow's rule says of probabilities (rows, 1)."""
+        return chow_signs(values[:, 0], prices)
+
+    def _made(self, parts: tuple[Any, ...], known: Mapping[str, Any]) -> ChowResults:
+        (part,) = parts
+        separated = getattr(part, "separated", False)
+        if separated:
+            warn(
+                "The logistic regression tells rows apart without error, so that its likelihood has no maximum and "
+                "their probabilities are 0 and 1: they are never withheld, at any price. Leave predictors out, or use "
+                'method="double_ramp".',
+                ConvergenceWarning,
+            )
+        found = chow_signs(part.probability_at(self.design.X), self.prices)
+        facts = self.known(found, probability=self._name, separated=separated, **known)
+        return ChowResults(facts, part, self, self.design.encoder)
 
 
 def chow_signs(p: np.ndarray, prices: Prices) -> np.ndarray:
@@ -168,7 +175,7 @@ def chow_signs(p: np.ndarray, prices: Prices) -> np.ndarray:
     return np.where(np.isnan(p), np.nan, np.where(p > high, 1.0, np.where(p < low, -1.0, 0.0)))
 
 
-class ChowResults(WithholdingResults):
+class ChowResults(ComposedResults):
     """A fitted model of probabilities with Chow's rule; made by ``fit``, never changed afterwards.
 
     Parameters
@@ -178,8 +185,6 @@ class ChowResults(WithholdingResults):
     model : Chow or None
     encoder : Encoder
     """
-
-    title = "Reject Option Classifier"
 
     def __init__(self, facts: Facts, part: Any, model: Any, encoder: Any) -> None:
         super().__init__(facts, model, encoder)
@@ -205,9 +210,41 @@ class ChowResults(WithholdingResults):
         return np.log(p) - np.log1p(-p) - np.log(self.prices.fp / self.prices.fn)
 
     def certainty_at(self, X: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return expected cost of the better guess (rows,) with its sign changed, and that of withholding."""
-        p = self.part.probability_at(X)
-        return -np.minimum(self.prices.fn * p, self.prices.fp * (1.0 - p)), -self.prices.reject
+        """Return by how much the better guess costs less than at worst (rows,), and by how much withholding does.
+
+        Where both errors cost 1 these are |P - 1/2| and 1/2 - d.
+        """
+        p, prices = self.part.probability_at(X), self.prices
+        return prices.worst - np.minimum(prices.fn * p, prices.fp * (1.0 - p)), prices.worst - prices.reject
+
+    # -- coefficients
+
+    @property
+    def params(self) -> pd.Series:
+        """Coefficients of a logistic regression, log-odds of the event per unit; missing where others determine one."""
+        if not isinstance(self.part, Logit):
+            raise NotDefinedError(
+                f"Probabilities by {self.facts.own['probability']} have no coefficients; probability(new) has them, "
+                "and `part` holds the fit."
+            )
+        values = [self.part.intercept, *self.part.slopes]
+        return pd.Series(values, index=pd.Index(["Intercept", *self.facts.columns], name="term"), name="coef")
+
+    def tidy(self) -> pd.DataFrame:
+        """Return one row per coefficient of a logistic regression: term, estimate; else counts in rows."""
+        if not isinstance(self.part, Logit):
+            return super().tidy()
+        return self.params.rename("estimate").reset_index()
+
+    # -- what other methods have
+
+    rho = Absent(BY_PROBABILITY)
+    b = Absent(BY_PROBABILITY)
+    objective = Absent(BY_PROBABILITY)
+    support = Absent(BY_PROBABILITY)
+    plot_band = Absent("risk_coverage().plot() draws what the thresholds do, and plot_band a kernel machine's band.")
+    parts = Absent("There is one: `part`.")
+    decision_functions = Absent("There is one: decision_function(new), the log-odds.")
 
     def quality(self) -> dict[str, Any]:
         """Return what the probabilities are from."""
@@ -215,7 +252,7 @@ class ChowResults(WithholdingResults):
 
     def _own_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         if isinstance(self.part, Logit):
-            return {"intercept": self.part.intercept}, {"slopes": self.part.slopes}
+            return {"intercept": self.part.intercept, "separated": self.part.separated}, {"slopes": self.part.slopes}
         if isinstance(self.part, Boosted):
             return parts_state((self.part.fit,))
         raise InputError(
@@ -235,19 +272,6 @@ def restore_chow(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> C
     """Return the results that a file of `ChowResults.save` holds; with a model if the rows were saved."""
     facts, encoder, model, own = restore_withholding(Chow, meta, arrays)
     if "intercept" in meta["fit"]:
-        return ChowResults(facts, Logit(meta["fit"]["intercept"], own["slopes"]), model, encoder)
+        part = Logit(meta["fit"]["intercept"], own["slopes"], meta["fit"]["separated"])
+        return ChowResults(facts, part, model, encoder)
     return ChowResults(facts, Boosted(restore_parts(meta["fit"], own)[0]), model, encoder)
-
-
-def restore_withholding(
-    kind: type[WithholdingModel], meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
-) -> tuple[Facts, Encoder, Any, dict[str, np.ndarray]]:
-    """Return facts, encoder, model or None, and the fit's own arrays of a saved file."""
-    opened = kind.opened(meta, arrays)
-    model = opened.model
-    if model is not None:
-        options = model.options
-        model.prices = Prices(**options.pop("prices"))
-        model.options = {**kind.defaults, **options}
-        model._inner({name: value for name, value in options.items() if name not in WithholdingModel.defaults})
-    return opened.facts, opened.encoder, model, dict(opened.parts["fit"])

@@ -8,16 +8,23 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import InputError, NotDefinedError
+from qreg_boost.base.checks import InputError, NotDefinedError, check_options
+from qreg_boost.base.design import Design
 from qreg_boost.base.facts import Facts
-from qreg_boost.compose.boosters import Booster, as_booster, restore_parts
-from qreg_boost.compose.chow import restore_withholding
+from qreg_boost.boosting.class_settings import QBCSettings
+from qreg_boost.compose.boosters import OwnBooster, as_booster, restore_parts
+from qreg_boost.compose.out_of_fold import decisions_along
 from qreg_boost.compose.parts import parts_state
-from qreg_boost.compose.withholding_model import WithholdingModel
-from qreg_boost.reject.base_results import WithholdingResults
+from qreg_boost.compose.withholding_model import WithholdingModel, restore_withholding
+from qreg_boost.compose.withholding_results import ComposedResults
+from qreg_boost.reject.base_results import Absent
+from qreg_boost.reject.prices import Prices
 
 if TYPE_CHECKING:
     from qreg_boost.base.tables import Summary
+
+
+NO_BAND = "A pair has two decision functions and no band about one: see `taus` and decision_functions(new)."
 
 
 class QBCPair(WithholdingModel):
@@ -55,26 +62,37 @@ class QBCPair(WithholdingModel):
         inner = {name: value for name, value in given.items() if name not in self.defaults}
         if "tau" in inner:
             raise InputError("`tau` follows from d or cost in a pair of QBC fits; leave it out.")
-        self.booster: Booster = as_booster("qbc", {**inner, "tau": self.taus[0]})
-        self._options_of_qbc = inner
+        of_rule = ("tau", "cost", "event", "progress")
+        check_options(inner, [name for name in QBCSettings.names() if name not in of_rule])
+        self.booster: OwnBooster = as_booster("qbc", inner)  # type: ignore[assignment]
 
     @property
     def taus(self) -> tuple[float, float]:
         """Levels of the fit that says where the event is, and of the one that says where the other class is."""
-        low, high = self.prices.rule
+        return self.keys(self.prices)
+
+    def keys(self, prices: Prices) -> tuple[float, float]:
+        """Return the levels of both fits at these prices: the same at d = 0.5."""
+        low, high = prices.rule
         return 1.0 - high, 1.0 - low
 
-    def fit(self) -> QBCPairResults:
-        """Return the fit."""
-        y, design = np.nan_to_num(self.design.y), self.design
-        parts = tuple(
-            as_booster("qbc", {**self._options_of_qbc, "tau": tau}).fit(design, y, design.weights) for tau in self.taus
-        )
-        F = pair_decisions(parts, design.X)
+    def part(self, key: float, design: Design, booster: OwnBooster) -> Any:
+        """Return the QBC fit at the level `key` of the rows of a design."""
+        return as_booster("qbc", {**booster.options, "tau": key}).fit(design, design.y, design.weights)
+
+    def values(self, part: Any, X: np.ndarray, stops: tuple[int | None, ...]) -> np.ndarray:
+        """Return the decision function (rows, stops)."""
+        return decisions_along(part, X, stops)
+
+    def decide(self, values: np.ndarray, prices: Prices) -> np.ndarray:
+        """Return what both decision functions (rows, 2) say."""
+        return pair_signs(values)
+
+    def _made(self, parts: tuple[Any, ...], known: Mapping[str, Any]) -> QBCPairResults:
+        F = pair_decisions(parts, self.design.X)
         both = (F[:, 0] > 0.0) & (F[:, 1] < 0.0)
-        weights = self.weights
-        facts = self.known(pair_signs(F), taus=list(self.taus), both=float(weights[both].sum()))
-        return QBCPairResults(facts, parts, self, design.encoder)
+        facts = self.known(pair_signs(F), taus=list(self.taus), both=float(self.weights[both].sum()), **known)
+        return QBCPairResults(facts, parts, self, self.design.encoder)
 
 
 def pair_decisions(parts: tuple[Any, ...], X: np.ndarray) -> np.ndarray:
@@ -93,7 +111,7 @@ def pair_signs(F: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(F).any(axis=1), np.nan, found)
 
 
-class QBCPairResults(WithholdingResults):
+class QBCPairResults(ComposedResults):
     """Two QBC fits that withhold where neither is sure; made by ``fit``, never changed afterwards.
 
     Parameters
@@ -104,8 +122,6 @@ class QBCPairResults(WithholdingResults):
     model : QBCPair or None
     encoder : Encoder
     """
-
-    title = "Reject Option Classifier"
 
     def __init__(self, facts: Facts, parts: tuple[Any, ...], model: Any, encoder: Any) -> None:
         super().__init__(facts, model, encoder)
@@ -141,14 +157,32 @@ class QBCPairResults(WithholdingResults):
         """Return the decision function of the fit that is sure (rows,), 0 where the prediction is withheld."""
         F = pair_decisions(self.parts, X)
         found = pair_signs(F)
-        return np.where(found > 0.0, F[:, 0], np.where(found < 0.0, F[:, 1], np.where(np.isnan(found), np.nan, 0.0)))
+        return np.where(found > 0.0, F[:, 0], np.where(found < 0.0, F[:, 1], 0.0 * found))
 
     def certainty_at(self, X: np.ndarray) -> tuple[np.ndarray, float]:
         """Raise: a pair has no threshold to sweep."""
         raise NotDefinedError(
-            "A pair of QBC fits has two decision functions and no threshold to sweep; fit it at several prices d, or "
-            'use method="chow" or "double_ramp".'
+            "A pair of QBC fits has two decision functions and no threshold to sweep: each price d has fits of its "
+            'own. risk_against_d() compares them out of fold; method="chow" and "double_ramp" have risk_coverage().'
         )
+
+    # -- what other methods have
+
+    rho = Absent(NO_BAND)
+    b = Absent(NO_BAND)
+    objective = Absent(NO_BAND)
+    support = Absent(NO_BAND)
+    plot_band = Absent(NO_BAND)
+    probability = Absent(
+        "The fit at each tau says where P(event) is above a limit, not what it is; "
+        'use method="chow", or qbc(..., tau=[...]).prob_cell(new) for a cell of it.'
+    )
+
+    @property
+    def params(self) -> pd.DataFrame:
+        """Coefficients of both fits, of linear learners: rows terms, columns taus."""
+        table = pd.concat([part.params for part in self.parts], axis=1)
+        return table.set_axis([f"tau={tau:g}" for tau in self.taus], axis=1)
 
     def quality(self) -> dict[str, Any]:
         """Return both levels and how many rows both fits claim."""

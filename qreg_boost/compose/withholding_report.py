@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from qreg_boost.base.class_report import event_fact, rows_used, weights_and_date
 from qreg_boost.base.class_report import what_was_fitted as formula
-from qreg_boost.base.tables import Fact, Summary
+from qreg_boost.base.tables import Fact, Summary, Table
 from qreg_boost.base.typeset import number
-from qreg_boost.reject.report import NAMES, counts, error_note, figures, prices
+from qreg_boost.reject.report import NAMES, coefficients, counts, error_note, figures, prices
 
 if TYPE_CHECKING:
     from qreg_boost.compose.chow import ChowResults
     from qreg_boost.compose.qbc_pair import QBCPairResults
     from qreg_boost.reject.base_results import WithholdingResults
 
+SEPARATED = "Some rows are told apart without error: their probabilities are 0 and 1, and the slopes have no maximum."
 SHOWN = {"logit": "logistic regression", "logitboost": "LogitBoost"}
 
 
@@ -28,7 +30,15 @@ def summarise_chow(fit: ChowResults) -> Summary:
         Fact("Withheld", f"{low:.4g} <= P <= {high:.4g}"),
         *weights_and_date(fit.facts),
     ]
-    return _summary(fit, left, ())
+    tables = [*_coefficients(fit), counts(fit)]
+    notes = (SEPARATED,) if fit.facts.own.get("separated") else ()
+    return _summary(fit, left, tables, notes)
+
+
+def _coefficients(fit: ChowResults) -> Iterator[Table]:
+    if fit.facts.own["probability"] == "logit":
+        table = fit.tidy()
+        yield coefficients(table["term"], {"coef": table["estimate"]})
 
 
 def summarise_pair(fit: QBCPairResults) -> Summary:
@@ -47,9 +57,9 @@ def summarise_pair(fit: QBCPairResults) -> Summary:
         f"{fit.event} where the fit at tau = {event:.4g} is above 0, {fit.classes[0]} where that at tau = {other:.4g} "
         "is below 0; withheld where neither or both."
     )
-    return _summary(fit, left, (note,))
+    return _summary(fit, left, [counts(fit)], (note,))
 
 
-def _summary(fit: WithholdingResults, left: list[Fact], notes: tuple[str, ...]) -> Summary:
+def _summary(fit: WithholdingResults, left: list[Fact], tables: list[Table], notes: tuple[str, ...]) -> Summary:
     right = [event_fact(fit), *prices(fit), *rows_used(fit.facts), *figures(fit)]
-    return Summary(f"{fit.title} Results", tuple(left), tuple(right), (counts(fit),), (*notes, error_note(fit)))
+    return Summary(f"{fit.title} Results", tuple(left), tuple(right), tuple(tables), (*notes, error_note(fit)))

@@ -8,62 +8,68 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from qreg_boost.plots.drawing import FONT, GREY, End, axes, colour, heading, label_ends, labels
+from qreg_boost.plots.drawing import COLOURS, FONT, GREY, LEADER, End, axes, colour, heading, label_ends, labels, spread
 
 GRID = 200
+MOST_TICKS = 10
+ONLY = "setting"
+OF_RISK, ACCEPTED, WITHHELD = COLOURS[0], COLOURS[2], COLOURS[1]
+"""Colours that stay with what they stand for in every figure."""
 
 
-def plot_coverage(table: pd.DataFrame, fitted: pd.Series, aurc: float, where: str, ax: Any = None) -> Any:
+def plot_coverage(found: Any, ax: Any = None) -> Any:
     """Return the Axes with the error on the rows predicted, and the risk, against coverage.
 
     Parameters
     ----------
-    table : DataFrame
-        Columns coverage, error_accepted, risk.
-    fitted : Series
-        The row of the fitted threshold, which is marked.
-    aurc : float
-    where : str
-        Whose rows they are.
+    found : Coverage
+        ``table`` (columns coverage, error_accepted, risk), ``fitted``, the row that is marked, ``aurc``, ``where`` and
+        ``prices``.
     ax : matplotlib Axes, optional
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> table = pd.DataFrame({"coverage": [0.0, 0.5, 1.0], "error_accepted": [None, 0.0, 0.1], "risk": [0.2, 0.1, 0.1]})
-    >>> plot_coverage(table, table.iloc[1], 0.05, "training rows").get_xlabel()
+    >>> import numpy as np
+    >>> from qreg_boost.reject.curves import coverage
+    >>> from qreg_boost.reject.prices import Prices
+    >>> y, far = np.array([1.0, 0.0, 1.0]), np.array([3.0, 2.0, 1.0])
+    >>> found = coverage(y, np.ones(3), far, 2.0, np.ones(3), Prices(1.0, 1.0, 0.2), "training rows")
+    >>> plot_coverage(found).get_xlabel()
     'coverage (share of rows predicted)'
     """
     ax = axes(ax)
+    table, at = found.table, float(found.fitted["coverage"])
     x = table["coverage"].to_numpy(dtype=float)
+    risk = "cost" if found.prices.stated else "risk"
     ends = []
-    for position, (name, text) in enumerate((("error_accepted", "error on the accepted"), ("risk", "risk"))):
+    for name, text, shade in (("error_accepted", "error on the accepted", ACCEPTED), ("risk", risk, OF_RISK)):
         values = table[name].to_numpy(dtype=float)
-        shade, style = colour(position)
-        ax.plot(x, values, color=shade, linestyle=style, linewidth=1.6)
-        at = float(fitted[name])
-        if np.isfinite(at):
-            ax.plot([float(fitted["coverage"])], [at], marker="o", markersize=6, color=shade)
+        ax.plot(x, values, color=shade, linewidth=1.6)
+        if np.isfinite(float(found.fitted[name])):
+            ax.plot([at], [float(found.fitted[name])], marker="o", markersize=6, color=shade, clip_on=False)
         ends.append(End(float(values[-1]), text, shade))
-    ax.axvline(float(fitted["coverage"]), color=GREY, linewidth=0.8, linestyle=(0, (4, 3)))
-    ax.set(xlabel="coverage (share of rows predicted)", ylabel="share of rows")
+    ax.axvline(at, color=GREY, linewidth=0.8, linestyle=(0, (4, 3)))
+    ax.set(xlabel="coverage (share of rows predicted)", ylabel="mean per row")
     ax.set_ylim(bottom=0.0)
-    heading(ax, f"Risk against coverage, {where}; AURC {aurc:.4f}", None)
+    ax.set_xticks(np.linspace(0.0, 1.0, 6))
+    heading(ax, f"Risk against coverage, {found.where}, {found.prices.in_words}; AURC {found.aurc:.4f}", None)
     label_ends(ax, 1.0, ends, 0.0)
     ax.annotate(
-        "fitted", (float(fitted["coverage"]), ax.get_ylim()[1]), xytext=(-4, -10), textcoords="offset points",
+        "fitted", (at, ax.get_ylim()[1]), xytext=(-4, -10), textcoords="offset points",
         ha="right", fontsize=FONT, color="0.3",
     )  # fmt: skip
     return ax
 
 
-def plot_against_d(table: pd.DataFrame, ax: Any = None) -> Any:
-    """Return the Axes with risk and rejection rate against the price d, a refit at each.
+def plot_against_d(table: pd.DataFrame, settings: int = 1, ax: Any = None) -> Any:
+    """Return the Axes with out-of-fold risk and rejection rate against the price d.
 
     Parameters
     ----------
     table : DataFrame
         Columns d, risk, rejection_rate; se, bars about the risk, if it is there.
+    settings : int
+        Of how many settings that of least risk is shown at each price.
     ax : matplotlib Axes, optional
 
     Examples
@@ -75,56 +81,84 @@ def plot_against_d(table: pd.DataFrame, ax: Any = None) -> Any:
     ax = axes(ax)
     d = table["d"].to_numpy(dtype=float)
     ends = []
-    for position, (name, text) in enumerate((("risk", "risk"), ("rejection_rate", "withheld"))):
+    for name, text, shade in (("risk", "risk", OF_RISK), ("rejection_rate", "withheld", WITHHELD)):
         values = table[name].to_numpy(dtype=float)
-        shade, style = colour(position)
         bars = table["se"].to_numpy(dtype=float) if name == "risk" and "se" in table else None
         ax.errorbar(
-            d, values, yerr=bars, color=shade, linestyle=style, marker="o", markersize=3.5, linewidth=1.6,
-            elinewidth=0.9, capsize=2,
+            d, values, yerr=bars, color=shade, marker="o", markersize=3.5, linewidth=1.6, elinewidth=0.9, capsize=2,
+            clip_on=False,
         )  # fmt: skip
         ends.append(End(float(values[-1]), text, shade))
-    ax.set(xlabel="price of withholding, d", ylabel="share of rows, out of fold")
+    ax.set(xlabel="price of withholding, d", ylabel="mean per row, out of fold (bars: one s.e.)")
     ax.set_ylim(bottom=0.0)
-    heading(ax, "Risk and rejection against d, a refit at each", None)
+    ax.set_xticks(d if len(d) <= MOST_TICKS else d[:: -(-len(d) // MOST_TICKS)])
+    least = f", the least of {settings} settings at each" if settings > 1 else ""
+    heading(ax, f"Risk and rejection against d{least}", None)
     if len(d) > 1:
         label_ends(ax, float(d[-1]), ends, float(d[0]))
     return ax
 
 
-def plot_grid(table: pd.DataFrame, ax: Any = None) -> Any:
-    """Return the Axes with the out-of-fold risk against C, a line for each kernel; the least is marked.
+def plot_settings(table: pd.DataFrame, price: str, ax: Any = None) -> Any:
+    """Return the Axes with the out-of-fold risk of each setting at one price; the least is marked.
 
     Parameters
     ----------
     table : DataFrame
-        Columns C, risk, and gamma or kernel.
+        Columns risk, and C with gamma or kernel, or mstop; se, bars about the risk, if it is there.
+    price : str
+        In words.
     ax : matplotlib Axes, optional
 
     Examples
     --------
     >>> import pandas as pd
-    >>> plot_grid(pd.DataFrame({"gamma": [0.1, 0.1], "C": [1.0, 2.0], "risk": [0.2, 0.1]})).get_xscale()
+    >>> table = pd.DataFrame({"gamma": [0.1, 0.1], "C": [1.0, 2.0], "risk": [0.2, 0.1]})
+    >>> plot_settings(table, "d = 0.2").get_xscale()
     'log'
     """
     ax = axes(ax)
-    by = "gamma" if "gamma" in table else "kernel"
+    along = next((name for name in ("C", "mstop") if name in table), None)
+    table = table.assign(**{ONLY: 0.0}) if along is None else table
+    x = along or ONLY
+    by = next((name for name in ("gamma", "kernel") if name in table), None)
     ends = []
-    for position, (name, rows) in enumerate(table.groupby(by, sort=True)):
+    lines = [("", table)] if by is None else list(table.groupby(by, sort=True))
+    for position, (name, rows) in enumerate(lines):
         shade, style = colour(position)
-        ax.plot(rows["C"], rows["risk"], color=shade, linestyle=style, marker="o", markersize=3.5, linewidth=1.6)
-        text = f"gamma = {name:.3g}" if by == "gamma" else str(name)
+        bars = rows.get("se")
+        ax.errorbar(
+            rows[x], rows["risk"], yerr=bars, color=shade, linestyle=style, marker="o", markersize=3.5, linewidth=1.6,
+            elinewidth=0.7, capsize=2, alpha=0.9,
+        )  # fmt: skip
+        text = f"gamma = {float(rows[by].iloc[0]):.3g}" if by == "gamma" else str(name)
         ends.append(End(float(rows["risk"].iloc[-1]), text, shade))
     best = table.iloc[int(table["risk"].to_numpy(dtype=float).argmin())]
-    ax.plot([best["C"]], [best["risk"]], marker="o", markersize=9, markerfacecolor="none", color="0.2")
-    ax.set(xlabel="C", ylabel="risk, out of fold", xscale="log")
-    for end in ends:
-        ax.annotate(
-            end.text, (float(table["C"].max()), end.y), xytext=(6, 0), textcoords="offset points", color=end.colour,
-            fontsize=FONT, va="center", annotation_clip=False,
-        )  # fmt: skip
-    heading(ax, "Risk by C, the least marked", None)
+    ax.plot([best[x]], [best["risk"]], marker="o", markersize=9, markerfacecolor="none", color="0.2")
+    ax.set(ylabel="risk, out of fold" + (" (bars: one s.e.)" if "se" in table else ""))
+    heading(ax, f"Risk by {along or 'setting'} at {price}, the least marked", None)
+    if along is None:
+        ax.set(xticks=[], xlabel="the one that was fitted")
+        return ax
+    ax.set(xlabel=along, xscale="log" if along == "C" else "linear")
+    if by is not None:
+        _label_right(ax, float(table[x].max()), ends)
     return ax
+
+
+def _label_right(ax: Any, x: float, ends: Sequence[End]) -> None:
+    """Write labels right of the Axes, at the heights of lines that end at `x`, moved apart where they would overlap."""
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high)
+    ax.figure.canvas.figure.draw_without_rendering()  # the layout settles how large the Axes are
+    height = ax.get_window_extent().height
+    wanted = np.array([(end.y - low) / (high - low) * height for end in ends])
+    placed = spread(wanted, 1.25 * FONT * ax.figure.dpi / 72.0, height)
+    for end, at in zip(ends, placed, strict=True):
+        ax.annotate(
+            end.text, (x, end.y), xytext=(1.02, at / height), textcoords="axes fraction", color=end.colour,
+            fontsize=FONT, va="center", annotation_clip=False, arrowprops={**LEADER, "color": end.colour},
+        )  # fmt: skip
 
 
 def plot_band(

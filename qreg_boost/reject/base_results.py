@@ -13,9 +13,37 @@ from qreg_boost.base.checks import InputError, NotDefinedError, check_bool
 from qreg_boost.base.class_results import ClassResults
 from qreg_boost.base.frames import as_frame
 from qreg_boost.base.typeset import share
+from qreg_boost.reject.choosing import USUAL_GRID
 from qreg_boost.reject.curves import Coverage, coverage
+from qreg_boost.reject.figures import counts_table, figures_by_group
+from qreg_boost.reject.groups import groups_of_data, groups_of_rows, name_of
 from qreg_boost.reject.prices import Prices
 from qreg_boost.reject.tally import FIGURES, Tally
+
+NO_STANDARD_ERRORS = "A classifier with a reject option has no standard errors; fit.cv() has its risk out of fold."
+
+
+class Absent:
+    """What a kind of fit does not have, and what to ask instead.
+
+    >>> class Fit:
+    ...     rho = Absent("Ask for the price.")
+    >>> Fit().rho
+    Traceback (most recent call last):
+    ...
+    qreg_boost.base.checks.NotDefinedError: `rho` is not defined for Fit. Ask for the price.
+    """
+
+    def __init__(self, instead: str) -> None:
+        self.instead = instead
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, fit: Any, owner: type) -> Any:
+        if fit is None:
+            return self
+        raise NotDefinedError(f"`{self.name}` is not defined for {owner.__name__}. {self.instead}")
 
 
 class WithholdingResults(ClassResults):
@@ -148,12 +176,7 @@ class WithholdingResults(ClassResults):
         y : array_like (rows,), optional
             Their labels, where `data` has no column of the response.
         """
-        counts = self._tally_of(data, y).counts
-        whole = bool((counts == np.round(counts)).all())
-        columns = pd.Index([*self.classes, "withheld"], name="predicted", dtype=object)
-        return pd.DataFrame(
-            counts.astype(np.int64) if whole else counts, index=pd.Index(self.classes, name="actual"), columns=columns
-        )
+        return counts_table(self._tally_of(data, y).counts, self.classes)
 
     @property
     def error_rate(self) -> float:
@@ -169,7 +192,8 @@ class WithholdingResults(ClassResults):
         ----------
         data : DataFrame, mapping or array, optional
         groups : column name or array_like (rows,), optional
-            Of the rows: figures for each group, in a frame. For the training rows an array or Series.
+            Of the rows: figures for each group, in a frame. For the training rows an array, or a Series, which goes by
+            its index.
         y : array_like (rows,), optional
             Labels, where `data` has no column of the response.
 
@@ -184,28 +208,39 @@ class WithholdingResults(ClassResults):
             return pd.Series(self._tally_of(data, y).figures(self.prices), name="evaluation")
         labels, found = self._labels(data, y), self._signs_of(data)
         weights = self.model.weights if data is None else None
-        by = self._groups(data, groups, len(found))
-        rows = {
-            group: Tally.of(labels[at], found[at], None if weights is None else weights[at]).figures(self.prices)
-            for group in pd.unique(by)
-            for at in [np.flatnonzero(by == group)]
-        }
-        table = pd.DataFrame.from_dict(rows, orient="index", columns=list(FIGURES))
-        return table.rename_axis(groups if isinstance(groups, str) else getattr(groups, "name", None)).sort_index()
+        by = groups_of_rows(groups, self.model.design) if data is None else groups_of_data(groups, data, len(found))
+        return figures_by_group(labels, found, weights, by, self.prices).rename_axis(name_of(groups))
 
-    def _groups(self, data: Any, groups: Any, n: int) -> np.ndarray:
-        if isinstance(groups, str):
-            frame = None if data is None or isinstance(data, np.ndarray) else as_frame(data)
-            if frame is None or groups not in frame:
-                where = "the training rows are kept without other columns" if data is None else "the data lack it"
-                raise InputError(f"`groups` names the column {groups!r}, but {where}; pass its values.")
-            groups = frame[groups]
-        values = np.asarray(groups, dtype=object)
-        if data is None and len(values) != n and len(values) > self.model.design.rows.max(initial=-1):
-            values = values[self.model.design.rows]
-        if values.shape != (n,):
-            raise InputError(f"`groups` must have one value per row: {n} rows, but shape {values.shape}.")
-        return values
+    @property
+    def out_of_fold(self) -> pd.Series:
+        """Figures of `evaluate` out of fold, of a fit that a cross-validation chose."""
+        known = self.facts.own.get("out_of_fold")
+        if known is None:
+            raise NotDefinedError(
+                "Nothing is known of this fit out of fold. fit.cv() returns its risk there, and fit.cv().refit() a fit "
+                "that knows it."
+            )
+        return pd.Series({name: known[name] for name in FIGURES}, name="out of fold")
+
+    @abstractmethod
+    def cv(self, *args: Any, **options: Any) -> Any:
+        """Return out-of-fold risk; what is compared besides prices d is the method's own."""
+
+    def risk_against_d(self, d: Any = None, **options: Any) -> Any:
+        """Return out-of-fold risk and rejection rate at each price d.
+
+        Parameters
+        ----------
+        d : list of floats, optional
+            By default 0.05, 0.10, ..., 0.50.
+        **options
+            Of `cv`: folds, k, groups, rng, n_jobs, progress.
+
+        Returns
+        -------
+        RejectCV
+        """
+        return self.cv(d=USUAL_GRID if d is None else d, **options)
 
     def risk_coverage(self, data: Any = None, y: Any = None) -> Coverage:
         """Return risk against coverage with the decision function as it is and its threshold swept.
@@ -230,6 +265,17 @@ class WithholdingResults(ClassResults):
         where = "training rows" if data is None else "given rows"
         return coverage(labels, side, certainty, threshold, weights, self.prices, where)
 
+    # -- what other models have
+
+    bse = Absent(NO_STANDARD_ERRORS)
+    tvalues = Absent(NO_STANDARD_ERRORS)
+    pvalues = Absent(NO_STANDARD_ERRORS)
+    conf_int = Absent(NO_STANDARD_ERRORS)
+    cov_params = Absent(NO_STANDARD_ERRORS)
+    predict_proba = Absent(
+        'It decides, and may withhold, by predict(new). The fit of method="chow" has probability(new).'
+    )
+
     # -- tables
 
     def glance(self) -> pd.DataFrame:
@@ -248,6 +294,7 @@ class WithholdingResults(ClassResults):
         ``.wrong`` says whether the label differs from the predicted one, as far as both are known.
         """
         table = super().augment(data)
+        table[".predicted"] = self.predict(data).array
         codes = self.predict(data, codes=True)
         at = list(table.columns).index(".predicted") + 1
         table.insert(at, ".withheld", (codes == 0).to_numpy(dtype=bool, na_value=False))
@@ -255,13 +302,14 @@ class WithholdingResults(ClassResults):
 
     def in_short(self) -> list[str]:
         """Return the lines of ``print(fit)`` below the call."""
-        found = self.tally.figures(self.prices)
+        found, known = self.tally.figures(self.prices), self.facts.own.get("out_of_fold")
         accuracy = found["accuracy_accepted"]
         right = "none predicted" if np.isnan(accuracy) else f"{share(accuracy)} right of those predicted"
-        name = "Mean cost" if self.prices.stated else f"Risk at d = {self.prices}"
+        name = f"Mean cost of a row (event: {self.event})" if self.prices.stated else f"Risk at d = {self.prices}"
+        out = "" if known is None else f", {known['risk']:.4g} out of fold"
         return [
-            f"{name}: {found['risk']:.4g}",
-            f"{share(found['rejection_rate'])} of {found['n']:g} rows withheld, {right}",
+            f"{name}: {found['risk']:.4g} in training{out}",
+            f"In training {share(found['rejection_rate'])} of {found['n']:g} rows withheld, {right}",
         ]
 
     def tidy(self) -> pd.DataFrame:

@@ -24,21 +24,31 @@ class Coverage:
         Area under error_accepted against coverage: the mean of error_accepted over rows taken in order of certainty
         (Geifman and El-Yaniv 2017); 0 is perfect.
     fitted : Series
-        The row of the threshold that was fitted.
+        The row at the threshold that was fitted.
     where : str
         Which rows.
+    prices : Prices
+        At which risk is counted.
     """
 
     table: pd.DataFrame
     aurc: float
     fitted: pd.Series
     where: str
+    prices: Prices
 
     def plot(self, ax: Any = None) -> Any:
         """Return the Axes with error and risk against coverage, the fitted threshold marked."""
         from qreg_boost.plots.rejection import plot_coverage
 
-        return plot_coverage(self.table, self.fitted, self.aurc, self.where, ax)
+        return plot_coverage(self, ax)
+
+    def __repr__(self) -> str:
+        shown = self.fitted.to_frame().T.to_string(index=False, float_format=lambda v: f"{v:.4g}")
+        return (
+            f"Risk against coverage, {self.where}, {self.prices.in_words}: {len(self.table)} thresholds (table has "
+            f"all), AURC {self.aurc:.4g}\nAs fitted:\n{shown}"
+        )
 
 
 def coverage(
@@ -61,7 +71,7 @@ def coverage(
     certainty : (n,) array
         A row is withheld where it is at most the threshold.
     threshold : float
-        The fitted one.
+        The fitted one, at least 0.
     weights : (n,) array
     prices : Prices
     where : str
@@ -95,5 +105,8 @@ def coverage(
     })  # fmt: skip
     widths = np.diff(table["coverage"])
     aurc = float((table["error_accepted"].to_numpy()[1:] * widths).sum())
-    at = int((certainty[last] > threshold).sum()) if len(last) else 0
-    return Coverage(table, aurc, table.iloc[at].rename("fitted"), where)
+    # a probability of exactly 1 - d is withheld, whatever the rounding of its distance from one half
+    at = int((certainty[last] > threshold * (1.0 + 1e-12)).sum()) if len(last) else 0
+    fitted = table.iloc[at].rename("fitted")
+    fitted["threshold"] = threshold
+    return Coverage(table, aurc, fitted, where, prices)

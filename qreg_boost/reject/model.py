@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +11,6 @@ import numpy as np
 from qreg_boost.base.checks import (
     ConvergenceWarning,
     InputError,
-    OneClassWarning,
     check_bool,
     check_choice,
     check_count,
@@ -27,14 +25,19 @@ from qreg_boost.base.facts import Facts
 from qreg_boost.base.resampling import generator
 from qreg_boost.kernel.kernels import Kernel, Precomputed, read_kernel, restore_kernel
 from qreg_boost.kernel.program import shortfall
-from qreg_boost.reject.choosing import Grid, Problem, RejectCV, cross_validate, read_grid, reject_folds
+from qreg_boost.reject.choosing import RejectCV
 from qreg_boost.reject.dca import STARTS
+from qreg_boost.reject.folds import Resampling
+from qreg_boost.reject.grid import Problem, cross_validate, read_grid
 from qreg_boost.reject.machine import LOSSES, Fitted, Machine, Scale, form, machine, sides, signs, supports, task_of
-from qreg_boost.reject.prices import USUAL_PRICE, Prices, read_prices
+from qreg_boost.reject.prices import USUAL_PRICE, Prices, read_prices, warn_of_one_prediction
 from qreg_boost.reject.results import RejectResults
 from qreg_boost.reject.tally import Tally
 
 ELSEWHERE = {"chow": "Chow", "qbc_pair": "QBCPair"}
+ASYMMETRIC = 1e-8
+"""By so much of its largest element a kernel matrix may differ from its transpose."""
+OF_BOOSTERS = ("probability", "learner", "mstop", "nu", "h", "step", "form", "zmax")
 DEFAULTS = {
     "d": USUAL_PRICE, "method": "double_ramp", "kernel": "linear", "C": 1.0, "mu": 1.0, "gamma": "sigest",
     "kpar": None, "cost": None, "standardize": True, "event": None, "starts": 0, "rng": 0, "progress": True,
@@ -72,9 +75,10 @@ class RejectClassifier(ClassModel):
     def _take(self, design: Design, given: Mapping[str, Any]) -> None:
         unknown = [name for name in given if name not in DEFAULTS]
         if unknown:
-            raise InputError(
-                f"Unknown option {unknown[0]!r}.{nearest(unknown[0], DEFAULTS)} Options: {', '.join(DEFAULTS)}."
-            )
+            hint = nearest(unknown[0], DEFAULTS)
+            if unknown[0] in OF_BOOSTERS:
+                hint = ' It is one of method="chow" or "qbc_pair".'
+            raise InputError(f"Unknown option {unknown[0]!r}.{hint} Options: {', '.join(DEFAULTS)}.")
         options = {**DEFAULTS, **given}
         if options["method"] in ELSEWHERE:
             raise InputError(
@@ -89,9 +93,10 @@ class RejectClassifier(ClassModel):
         self.prices = read_prices(options["d"], options["cost"])
         self.kernel = read_kernel(options["kernel"], options["gamma"], options["kpar"])
         self.starts, self.random = read_starts(options["starts"])
+        generator(options["rng"])
         self._read(design, options["event"])
         options["event"] = self.levels.labels[1]
-        self.options = options
+        self.options, self.given = options, dict(given)
         self.call = self._described(design.formula, given, DEFAULTS)
         self._check_rows()
 
@@ -99,11 +104,23 @@ class RejectClassifier(ClassModel):
         design = self.design
         if not isinstance(self.kernel, Precomputed):
             return
+        if design.formula is not None:
+            raise InputError(
+                "A formula has no kernel matrix. For a matrix K (rows, rows) write RejectClassifier(y, K, "
+                'kernel="precomputed").fit(), or give reject_classifier a function of two matrices as `kernel`.'
+            )
         n = len(design.y)
         if design.X.shape[1] != n or design.n_dropped or not isinstance(self.used, slice):
             raise InputError(
                 "A precomputed kernel is a matrix with a row and a column for each row of y, without missing values or "
                 f"weights of 0; got shape {design.X.shape} for {n + design.n_dropped} labels."
+            )
+        apart = np.abs(design.X - design.X.T)
+        if apart.max() > ASYMMETRIC * np.abs(design.X).max():
+            i, j = np.unravel_index(int(apart.argmax()), apart.shape)
+            raise InputError(
+                f"The kernel matrix is not symmetric: {design.X[i, j]:.6g} in row {i}, column {j}, but "
+                f"{design.X[j, i]:.6g} in row {j}, column {i}. A kernel is a function of two rows in any order."
             )
         self.options["standardize"] = False
 
@@ -115,6 +132,9 @@ class RejectClassifier(ClassModel):
 
     def fit(self) -> RejectResults:
         """Return the fit."""
+        return self._fitted(None)
+
+    def _fitted(self, out_of_fold: dict[str, Any] | None) -> RejectResults:
         weights, used = self._case_weights, self.used
         scale = Scale.of(self.design.X[used], weights, self.options["standardize"], self.kernel)
         X = scale.apply(self.design.X[used])
@@ -126,9 +146,9 @@ class RejectClassifier(ClassModel):
         with _bar(len(self.starts) + self.random, self.options["progress"]) as bar:
             fitted = solve(task, self.starts, self.random, rng, None, bar.update if bar else None)
         made = machine(fitted, kernel, scale, X)
-        return self._results(fitted, made)
+        return self._results(fitted, made, {} if out_of_fold is None else {"out_of_fold": out_of_fold})
 
-    def _results(self, fitted: Fitted, made: Machine) -> RejectResults:
+    def _results(self, fitted: Fitted, made: Machine, known: Mapping[str, Any]) -> RejectResults:
         decision = made.decision(self.design.X)
         tally = Tally.of(self.design.y, signs(decision, made.rho), self.design.weights)
         minima = fitted.minima
@@ -150,6 +170,7 @@ class RejectClassifier(ClassModel):
             "unsolved": fitted.unsolved,
             "kkt": fitted.worst.residuals.kkt,
             "bounded": fitted.bounded,
+            **known,
         }
         facts = Facts.of(self.design, function=self.function, call=self.call, own=own)
         fit = RejectResults(facts, made, self._duals(fitted, decision), self, self.design.encoder)
@@ -175,60 +196,49 @@ class RejectClassifier(ClassModel):
         if fitted.minima is not None and not fitted.minima.best.converged:
             steps = len(fitted.minima.best.risks)
             warn(f"The difference-of-convex steps were stopped after {steps}, still falling.", ConvergenceWarning)
-        predicted = fit.tally.counts.sum(axis=0)
-        if (predicted > 0.0).sum() == 1:
-            what = "Every prediction is withheld" if predicted[2] else f"{fit.classes[int(predicted[1] > 0)]!r} is"
-            rest = "" if predicted[2] else " predicted for every row"
-            warn(
-                f"{what}{rest}, at {'cost' if self.prices.stated else 'd'}={self.prices}, C={self.options['C']:g}. "
-                f"Another C{', gamma' if hasattr(self.kernel, 'gamma') else ''} or price may tell more apart; "
-                "fit.cv(C=[...]) compares them.",
-                OneClassWarning,
-            )
+        free = "C, gamma" if hasattr(self.kernel, "gamma") else "C"
+        advice = f"Another {free} or price may tell more apart; fit.cv(C=[...]) compares them."
+        warn_of_one_prediction(fit.tally.counts, fit.classes, self.prices, f", C={self.options['C']:g}", advice)
 
     # -- what results may ask of their model
 
-    def cv(
-        self, C: Any, gamma: Any, d: Any, folds: Any, k: int, groups: Any, rng: Any, n_jobs: int, progress: bool
-    ) -> RejectCV:
+    def cv(self, C: Any, gamma: Any, d: Any, how: Resampling) -> RejectCV:
         """Return out-of-fold risk over a grid; arguments as in `RejectResults.cv`."""
-        if d is not None and self.prices.stated:
-            raise InputError("`d` cannot vary where `cost` states what withholding costs; fit with d=... instead.")
         grid = read_grid(C, gamma, d, self.options["C"], self.kernel, self.prices)
         weights, used = self._case_weights, self.used
         scale = Scale.of(self.design.X[used], weights, self.options["standardize"], self.kernel)
         X = scale.apply(self.design.X[used])
         y = np.where(self.design.y[used] > 0.5, 1.0, -1.0)
-        rows = np.arange(len(self.design.y))[used]
-        drawn = reject_folds(folds, k, y, groups, rows, self.design, rng)
-        seed = int(generator(rng).integers(2**32))
+        folds = how.draw(self)
+        seed = int(generator(how.rng).integers(2**32))
         problem = Problem(
-            X, y, weights, self.options["mu"], self.options["method"], self.starts, self.random, seed, drawn
+            X, y, weights, self.options["mu"], self.options["method"], self.starts, self.random, seed, folds
         )
-        found = cross_validate(problem, grid, n_jobs, progress)
-        return RejectCV(found, grid, drawn, self, self.design.index[used], self.levels)
+        found = cross_validate(problem, grid, how.n_jobs, how.progress)
+        return RejectCV(found.out_of_fold(), found.settings(grid.C), grid.prices, folds, self, found)
 
-    def at(self, C: float, kernel: Kernel, prices: Prices, out_of_fold: Mapping[str, float] | None = None) -> Any:
-        """Return a fit of these rows with other options; it is known how it does out of fold."""
+    def at(self, options: Mapping[str, Any], prices: Prices, known: Mapping[str, Any]) -> RejectResults:
+        """Return a fit of these rows with another C, kernel and price, of which it is known how it does out of fold."""
+        C, kernel = options["C"], options["kernel"]
         model = RejectClassifier.__new__(RejectClassifier)
         model.__dict__.update(self.__dict__)
-        changed = {"C": C, "kernel": kernel}
-        if not prices.stated:
+        changed = {"C": C} if self.options["C"] != C else {}
+        if kernel != self.kernel and hasattr(kernel, "gamma"):
+            changed["gamma"] = kernel.gamma
+        if not prices.stated and prices != self.prices:
             changed["d"] = prices.reject
-        model.options = {**self.options, **changed}
+        model.given = {**self.given, **changed}
+        model.options = {**self.options, **changed, "kernel": kernel}
+        model.call = model._described(self.design.formula, model.given, DEFAULTS)
         model.prices, model.kernel = prices, kernel
-        fit = model.fit()
-        if out_of_fold is not None:
-            own = {**fit.facts.own, "out_of_fold": dict(out_of_fold)}
-            facts = replace(fit.facts, own=own)
-            return RejectResults(facts, fit.machine, fit._duals, model, model.design.encoder)
-        return fit
+        return model._fitted(dict(known))
 
     def plain_options(self) -> dict[str, Any]:
         """Return the options as values that JSON holds."""
         kept = {name: value for name, value in self.options.items() if name not in ("kernel", "gamma", "kpar", "cost")}
         if not isinstance(kept["starts"], int):
             kept["starts"] = ",".join(self.starts)
+        kept["given"] = ",".join(name for name, value in self.given.items() if value is not None)
         rows = RejectClassifier.__new__(RejectClassifier)
         rows.options = kept
         return {**ClassModel.plain_options(rows), "kernel": self.kernel.state(), "prices": self.prices.state()}
@@ -283,8 +293,10 @@ def restore_reject(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) ->
     if model is not None:
         options = model.options
         model.kernel, model.prices = restore_kernel(options.pop("kernel")), Prices(**options.pop("prices"))
+        names = options.pop("given").split(",")
         model.options = {**DEFAULTS, **options, "kernel": model.kernel}
         model.starts, model.random = read_starts(options["starts"])
+        model.given = _given_again(model, names)
     fit, state = opened.parts["fit"], meta["fit"]
     scale = Scale(fit["centre"], fit["spread"])
     made = Machine(restore_kernel(state["kernel"]), scale, fit["Z"], fit["c"], state["b"], state["rho"])
@@ -292,4 +304,12 @@ def restore_reject(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) ->
     return RejectResults(facts, made, duals, model, opened.encoder)
 
 
-__all__ = ["Grid", "RejectClassifier", "restore_reject"]
+def _given_again(model: Any, names: list[str]) -> dict[str, Any]:
+    """Return the options by these names as they were given, of a model whose kernel and prices were restored."""
+    own = {
+        "kernel": model.kernel.name,
+        "gamma": getattr(model.kernel, "gamma", None),
+        "kpar": model.kernel.parameters,
+        "cost": model.prices.cost,
+    }
+    return {name: own.get(name, model.options.get(name)) for name in names if name}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from qreg_boost.base.checks import InputError, check_positive
+from qreg_boost.base.checks import InputError, OneClassWarning, check_positive, warn
 
 USUAL_PRICE = 0.2
 
@@ -46,7 +46,7 @@ class Prices:
     @property
     def withholds(self) -> bool:
         """Whether withholding can ever pay: not at d = 0.5."""
-        return self.reject < self.fn * self.fp / (self.fn + self.fp) * (1.0 - 1e-12)
+        return self.reject < self.worst * (1.0 - 1e-12)
 
     @property
     def rule(self) -> tuple[float, float]:
@@ -60,6 +60,24 @@ class Prices:
         """Return cost of an error and d (n,) of rows y (n,), above 0 for the event."""
         event = y > 0.0
         return np.where(event, self.fn, self.fp), np.where(event, self.d[1], self.d[0])
+
+    @property
+    def worst(self) -> float:
+        """Expected cost of the better guess where it is largest: at this price and beyond, withholding never pays."""
+        return self.fn * self.fp / (self.fn + self.fp)
+
+    @property
+    def cost(self) -> dict[str, float] | None:
+        """The costs as a caller states them; None for a price d."""
+        if not self.stated:
+            return None
+        values = {"fn": self.fn, "fp": self.fp, "reject": self.reject}
+        return {name: int(value) if value.is_integer() else value for name, value in values.items()}
+
+    @property
+    def in_words(self) -> str:
+        """The price d, or the costs."""
+        return f"cost: {self}" if self.stated else f"d = {self}"
 
     def state(self) -> dict[str, Any]:
         """Return the prices as values that JSON holds."""
@@ -107,6 +125,8 @@ def check_price(d: Any) -> float:
                 hint = f" For {value:g} % of an error's cost write d={value / 100:g}."
             elif value == 0.0:
                 hint = " At 0 every prediction would be withheld."
+        elif isinstance(d, (list, tuple, np.ndarray)):
+            hint = " A fit has one price; fit.risk_against_d([...]) compares several."
         raise InputError(
             "`d`, the price of a withheld prediction where an error costs 1, must lie above 0 and at most at 0.5; "
             f"got {d!r}.{hint}"
@@ -129,3 +149,26 @@ def _read_cost(cost: Any) -> Prices:
             "qbc(cost={...})."
         )
     return Prices(fn, fp, reject, True)
+
+
+def warn_of_one_prediction(counts: np.ndarray, classes: tuple[Any, ...], prices: Prices, at: str, advice: str) -> None:
+    """Warn if the rows of counts (2, 3) are all predicted alike, or all withheld.
+
+    Parameters
+    ----------
+    counts : (2, 3) array
+        Actual classes by predicted ones and withheld.
+    classes : tuple
+    prices : Prices
+    at : str
+        What else the fit was made with, after its price.
+    advice : str
+    """
+    predicted = counts.sum(axis=0)
+    if (predicted > 0.0).sum() != 1:
+        return
+    what = f"{classes[int(predicted[1] > 0)]!r} is predicted for every row"
+    if predicted[2]:
+        what = "Every prediction is withheld"
+    price = f"cost={prices.cost}" if prices.stated else f"d={prices}"
+    warn(f"{what}, at {price}{at}. {advice}", OneClassWarning)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from qreg_boost.base.class_report import event_fact, rows_used, weights_and_date
 from qreg_boost.base.class_report import what_was_fitted as formula
@@ -96,23 +97,25 @@ def _support(fit: RejectResults) -> Table:
         )
         for label in fit.classes
     )
-    return Table(tuple(str(side) for side in heads), (rows,), corner="support \\ boundary of")
+    return Table(tuple(str(side) for side in heads), (rows,), corner="support \\ at the edge of")
 
 
 def _coefficients(fit: RejectResults) -> Iterator[Table]:
     if fit.facts.own["kernel"] != "linear":
         return
-    params = fit.params
-    spread = fit.machine.scale.spread
-    shown = params.iloc[: MOST_SHOWN + 1]
-    per = [np.nan, *(fit.machine.slopes * spread)][: len(shown)]
-    rows = zip(shown.index, numbers(shown), numbers(per), strict=True)
-    more = len(params) - len(shown)
-    yield Table(
-        ("coef", "standardized"),
-        (tuple(Row(str(name), cells) for name, *cells_ in rows for cells in [tuple(cells_)]),),
-        notes=(f"{more} coefficients more: fit.params.",) if more else (),
-    )
+    table = fit.tidy()
+    columns = {"coef": table["estimate"], "standardized": table["standardized"]}
+    if not fit.facts.own["standardize"]:
+        columns.pop("standardized")
+    yield coefficients(table["term"], columns)
+
+
+def coefficients(terms: pd.Series, columns: Mapping[str, pd.Series]) -> Table:
+    """Return coefficients in columns, the first thirty besides the intercept."""
+    shown = [numbers(values.iloc[: MOST_SHOWN + 1]) for values in columns.values()]
+    rows = tuple(Row(str(name), cells) for name, cells in zip(terms, zip(*shown, strict=True), strict=False))
+    more = len(terms) - len(rows)
+    return Table(tuple(columns), (rows,), notes=(f"{more} coefficients more: fit.params.",) if more else ())
 
 
 def _notes(fit: RejectResults) -> Iterator[str]:
@@ -136,7 +139,9 @@ def _notes(fit: RejectResults) -> Iterator[str]:
 def error_note(fit: WithholdingResults) -> str:
     """Return what the figures are measured on."""
     weights = ", weights counted" if fit.facts.weighted else ""
-    if fit.facts.own.get("out_of_fold"):
-        return f"Counts are those of the training rows{weights}. Out of fold: chosen as the least of a grid."
-    others = "fit.cv() and fit.evaluate(data) have others" if hasattr(fit, "cv") else "fit.evaluate(data) has others"
-    return f"Risk and counts are those of the training rows{weights}; {others}."
+    known = fit.facts.own.get("out_of_fold")
+    if known is None:
+        return f"Risk and counts are those of the training rows{weights}; fit.cv() and fit.evaluate(data) have others."
+    several = known["settings"]
+    chosen = f", the least risk of {several} settings and so a little too good" if several > 1 else ""
+    return f"Counts are those of the training rows{weights}. Out of fold: {known['folds']}{chosen}."

@@ -9,7 +9,8 @@ import pandas as pd
 
 from qreg_boost.base.checks import NotDefinedError
 from qreg_boost.base.facts import Facts
-from qreg_boost.reject.base_results import WithholdingResults
+from qreg_boost.reject.base_results import Absent, WithholdingResults
+from qreg_boost.reject.folds import Resampling
 from qreg_boost.reject.machine import Machine, signs
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ class RejectResults(WithholdingResults):
         folds, k, rng
             As for `qreg_boost.CV`; "kfold" keeps the shares of the classes.
         groups : array_like (rows,), optional
-            Rows of one group, say of one patient, are never on both sides of a fold.
+            Rows of one group, say of one patient, are never on both sides of a fold. A Series goes by its index.
         n_jobs : int
             The result does not depend on it.
         progress : bool
@@ -170,30 +171,14 @@ class RejectResults(WithholdingResults):
         Returns
         -------
         RejectCV
-            ``table``, ``best`` (a row per d), ``refit(d)``, ``predictions``, ``plot()``.
+            ``table``, ``best`` (a row per d), ``refit(d)``, ``predictions(d)``, ``confusion(d)``, ``evaluate(d,
+            groups)``, ``fold_risks``, ``plot()``.
 
         Notes
         -----
         The rows are standardised, and a gamma by rule is chosen, once for all folds, so that kernels are shared.
         """
-        return self.model.cv(C, gamma, d, folds, k, groups, rng, n_jobs, progress)
-
-    def risk_against_d(self, d: Any = None, **options: Any) -> Any:
-        """Return out-of-fold risk and rejection rate of a refit at each price d.
-
-        Parameters
-        ----------
-        d : list of floats, optional
-            By default 0.05, 0.10, ..., 0.50.
-        **options
-            Of `cv`: folds, k, groups, rng, n_jobs, progress.
-
-        Returns
-        -------
-        RejectCV
-        """
-        grid = np.round(np.arange(1, 11) * 0.05, 2).tolist() if d is None else d
-        return self.cv(d=grid, **options)
+        return self.model.cv(C, gamma, d, Resampling(folds, k, groups, rng, n_jobs, progress))
 
     def plot_band(self, ax: Any = None) -> Any:
         """Return the Axes with rows, boundary, band and support vectors of a fit to two columns.
@@ -217,6 +202,12 @@ class RejectResults(WithholdingResults):
             design.X, design.y > 0.5, self.decision_at, self.rho, support, list(design.column_names),
             [str(label) for label in self.classes], ax,
         )  # fmt: skip
+
+    # -- what other methods have
+
+    probability = Absent('A kernel machine has no probabilities; method="chow" withholds by them.')
+    parts = Absent("A kernel machine is one fit; `machine` holds it.")
+    decision_functions = Absent("There is one decision function: decision_function(new).")
 
     # -- beside R
 
@@ -254,6 +245,23 @@ class RejectResults(WithholdingResults):
         arrays = {"Z": m.Z, "c": m.c, "centre": m.scale.centre, "spread": m.scale.spread}
         arrays |= {f"dual_{name}": values for name, values in self._duals.items()}
         return {"b": m.b, "rho": m.rho, "kernel": m.kernel.state()}, arrays
+
+    def tidy(self) -> pd.DataFrame:
+        """Return one row per coefficient for the linear kernel: term, estimate, standardized; else counts.
+
+        ``standardized`` is per standard deviation of the predictor, missing for the intercept. Counts are in rows:
+        actual, predicted, count.
+        """
+        if self.facts.own["kernel"] != "linear":
+            return super().tidy()
+        table = self.params.rename("estimate").reset_index()
+        return table.assign(standardized=[np.nan, *self.machine.slopes * self._spread])
+
+    @property
+    def _spread(self) -> np.ndarray:
+        """Standard deviations of the columns (p,) where they were standardised; NaN where not."""
+        spread = self.machine.scale.spread
+        return spread if self.facts.own["standardize"] else np.full(len(spread), np.nan)
 
     def summary(self) -> Summary:
         """Return the summary as text, HTML and LaTeX."""

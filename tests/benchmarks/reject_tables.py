@@ -39,8 +39,9 @@ from qreg_boost.base.resampling import make_folds
 from qreg_boost.compose.chow import Chow, chow_signs
 from qreg_boost.compose.qbc_pair import pair_signs
 from qreg_boost.kernel.kernels import Kernel, read_kernel
-from qreg_boost.reject.choosing import Found, Grid, Problem, cross_validate, reject_folds
 from qreg_boost.reject.dca import STARTS
+from qreg_boost.reject.folds import reject_folds
+from qreg_boost.reject.grid import Found, Grid, Problem, cross_validate
 from qreg_boost.reject.machine import Scale
 from qreg_boost.reject.prices import Prices
 from qreg_boost.reject.tally import Tally

@@ -30,6 +30,8 @@ FITS: dict[str, Callable[[], object]] = {
     "double_hinge_costs": lambda: qb.reject_classifier(FORMULA, engel(), method="double_hinge", cost=COST),
     "double_hinge_unbounded": lambda: qb.reject_classifier(FORMULA, engel(), method="double_hinge", d=0.45),
     "chow": lambda: qb.reject_classifier(FORMULA, engel(), method="chow", d=0.1),
+    "chow_cv": lambda: qb.reject_classifier(FORMULA, engel(), method="chow").cv([0.1, 0.3], k=3).refit(0.3),
+    "qbc_pair_cv": lambda: qb.reject_classifier(FORMULA, engel(), method="qbc_pair").cv(mstop=[20, 50], k=3).refit(),
     "qbc_pair": lambda: qb.reject_classifier(FORMULA, engel(), method="qbc_pair", event="no"),
 }
 fitted = cache(lambda name: FITS[name]())

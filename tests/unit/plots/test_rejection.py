@@ -42,8 +42,36 @@ def test_against_d_and_against_C() -> None:
     assert ax.get_xlabel() == "price of withholding, d" and {"risk", "withheld"} <= set(texts(ax))
     ax = reject_classifier("y ~ a + b", DATA, kernel="rbf").cv([0.5, 5], [0.1, 1.0], k=3, progress=False).plot()
     assert ax.get_xscale() == "log" and {"gamma = 0.1", "gamma = 1"} <= set(texts(ax))
+    bars = [c for c in ax.containers if hasattr(c, "has_yerr")]
+    assert len(bars) == 2 and all(bar.has_yerr for bar in bars) and "one s.e." in ax.get_ylabel()
+    assert "d = 0.2" in ax.get_title(loc="left")
     given = plt.subplots()[1]
     assert fit.cv([0.5, 5.0], k=3, progress=False).plot(given) is given
+
+
+@pytest.mark.parametrize("method", ["chow", "qbc_pair"])
+def test_methods_made_of_others(method: str) -> None:
+    fit = reject_classifier("y ~ a + b", DATA, method=method)
+    ax = fit.risk_against_d([0.1, 0.3], k=3, progress=False).plot()
+    assert {"risk", "withheld"} <= set(texts(ax)) and ax.get_xticks().tolist() == [0.1, 0.3]
+    assert fit.cv(k=3, progress=False).plot().get_xlabel() == "the one that was fitted"
+
+
+def test_numbers_of_iterations() -> None:
+    fit = reject_classifier("y ~ a + b", DATA, method="qbc_pair")
+    cv = fit.cv(mstop=[10, 50], k=3, progress=False)
+    ax = cv.plot()
+    assert ax.get_xlabel() == "mstop" and ax.get_xscale() == "linear"
+    ax = fit.cv(mstop=[10, 50], d=[0.1, 0.2], k=3, progress=False).plot()
+    assert "the least of 2 settings" in ax.get_title(loc="left")
+
+
+def test_risk_has_one_colour() -> None:
+    fit = reject_classifier("y ~ a + b", DATA)
+    shades = set()
+    for ax in (fit.risk_coverage().plot(), fit.risk_against_d([0.1, 0.3], k=3, progress=False).plot()):
+        shades |= {text.get_color() for text in ax.texts if text.get_text() == "risk"}
+    assert len(shades) == 1
 
 
 def test_band_in_two_columns() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from qreg_boost.api_reject import reject_classifier
 from qreg_boost.base.checks import InputError
-from qreg_boost.reject.choosing import reject_folds
+from qreg_boost.reject.folds import reject_folds
 from qreg_boost.reject.model import RejectClassifier
 from tests.unit.reject.cases import overlapping
 
@@ -52,6 +52,8 @@ def test_table_by_hand_and_best() -> None:
     assert cv.predictions(0.3).isna().sum() == (cv.predictions(0.3, codes=True) == 0).sum()
     with pytest.raises(InputError, match="say which"):
         cv.refit()
+    with pytest.raises(InputError, match="d='a' is none of the prices"):
+        cv.refit("a")
     with pytest.raises(InputError, match="none of the prices"):
         cv.refit(0.25)
 
@@ -65,6 +67,71 @@ def test_results_depend_neither_on_workers_nor_on_warm_starts(method: str) -> No
     assert one.found.unsolved == 0 and one.found.kkt < 1e-6
     alone = fit.cv(C=8, k=4, progress=False)
     assert alone.table["risk"][0] == pytest.approx(one.table.set_index("C").loc[8, "risk"])
+
+
+def test_the_call_of_a_refit_is_the_one_that_repeats_it() -> None:
+    """It once was that of the fit which had been crossed, with another C."""
+    fit = fitted(C=32.0, gamma="median")
+    chosen = fit.cv(C=[0.5, 3.0], gamma=[0.3, 0.6], d=[0.1, 0.25], k=3, progress=False).refit(0.25)
+    call = chosen.facts.call
+    assert f"C={chosen.C!r}" in call and f"gamma={chosen.gamma!r}" in call and "d=0.25" in call and "32" not in call
+    again = eval(call, {"reject_classifier": reject_classifier, "data": DATA})
+    assert again.objective == pytest.approx(chosen.objective, rel=1e-9)
+    same = fit.cv(k=3, progress=False).refit()
+    assert same.facts.call == fit.facts.call
+
+
+def test_what_was_held_out_is_said() -> None:
+    fit = fitted()
+    subject = pd.Series(np.arange(90) // 5, name="subject")
+    for how, said in (
+        ({}, "10-fold cross-validation, stratified by class"),
+        ({"k": 4}, "4-fold cross-validation, stratified by class"),
+        ({"k": 4, "groups": subject}, "4-fold cross-validation, 18 groups held out whole"),
+        ({"folds": np.arange(90) % 3}, "3 given folds"),
+        ({"folds": "bootstrap", "k": 3}, "bootstrap, 3 replicates"),
+    ):
+        cv = fit.cv(C=[1.0, 4.0], progress=False, **how)
+        assert repr(cv).startswith(f"Out of fold: 0-d-1 risk, {said}; the least of 2 settings (table has all)\n")
+        text = " ".join(cv.refit().summary().as_text().split())
+        assert f"Out of fold: {said}, the least risk of 2 settings and so a little too good." in text
+    assert "the least" not in repr(fit.cv(k=3, progress=False))
+    cost = fitted(cost={"fn": 3, "fp": 1, "reject": 0.3}).cv(k=3, progress=False)
+    assert "mean cost of a row" in repr(cost) and "d" not in cost.table
+
+
+def test_what_is_known_out_of_fold() -> None:
+    fit = fitted()
+    cv = fit.cv(d=[0.1, 0.3], k=5, progress=False)
+    codes, y = cv.predictions(0.1, codes=True).to_numpy(), np.where(DATA["y"] == "yes", 1, -1)
+    counts = cv.confusion(0.1)
+    assert counts.loc["yes", "withheld"] == ((codes == 0) & (y > 0)).sum()
+    assert counts.loc["no", "yes"] == ((codes > 0) & (y < 0)).sum()
+    assert cv.evaluate(0.1)["risk"] == cv.best["risk"][0]
+    third = pd.Series(np.arange(90) % 3, name="third")
+    by = cv.evaluate(0.1, groups=third.sample(frac=1.0, random_state=0))
+    assert by.index.name == "third" and by["n"].tolist() == [30, 30, 30]
+    at = (third == 1).to_numpy()
+    assert by.loc[1, "risk"] == pytest.approx(np.mean(np.where(codes == 0, 0.1, codes != y)[at]))
+    held = cv.folds.held[:, 2]
+    assert cv.fold_risks.loc[3, 0.1] == pytest.approx(np.mean(np.where(codes == 0, 0.1, codes != y)[held]))
+    assert cv.refit(0.1).out_of_fold["risk"] == cv.best["risk"][0]
+
+
+def test_groups_go_by_their_index() -> None:
+    subject = pd.Series(np.arange(90) // 5, name="subject")
+    fit = fitted()
+    how = {"k": 6, "progress": False}
+    known = fit.cv(groups=subject, **how).folds.held
+    assert (fit.cv(groups=subject.sample(frac=1.0, random_state=3), **how).folds.held == known).all()
+    assert (fit.cv(groups=subject.to_numpy(), **how).folds.held == known).all()
+    holes = reject_classifier("y ~ a + b", DATA.assign(a=DATA["a"].where(DATA.index != 7)), kernel="rbf")
+    few = holes.cv(groups=subject, **how).folds.held
+    assert (holes.cv(groups=subject.drop(7), **how).folds.held == few).all()
+    twice = DATA.set_axis(np.arange(90) % 45, axis=0)
+    fit = reject_classifier("y ~ a + b", twice, kernel="rbf")
+    assert (fit.cv(groups=subject.set_axis(twice.index), **how).folds.held == known).all()
+    assert len(fit.evaluate(groups=subject.set_axis(twice.index))) == 18
 
 
 def test_folds_keep_the_classes() -> None:
@@ -91,6 +158,10 @@ def test_groups_are_never_on_both_sides() -> None:
         fitted().cv(groups=groups, k=19)
     with pytest.raises(InputError, match="one value per row"):
         fitted().cv(groups=[1, 2, 3])
+    with pytest.raises(InputError, match=r"keeps no columns .* groups=data\['subject'\]"):
+        fitted().cv(groups="subject")
+    with pytest.raises(InputError, match="missing in 2 rows"):
+        fitted().cv(groups=groups.where(groups.index > 1))
     with pytest.raises(InputError, match="folds that are given"):
         fitted().cv(groups=groups, folds=groups.to_numpy())
 
@@ -123,7 +194,7 @@ def test_risk_against_d() -> None:
     assert curve.best["d"].tolist() == pytest.approx(np.arange(0.05, 0.55, 0.05).tolist())
     assert curve.best["rejection_rate"].iloc[-1] == 0.0
     assert curve.best["rejection_rate"].iloc[0] > curve.best["rejection_rate"].iloc[6]
-    assert "out of fold" in repr(curve)
+    assert "Out of fold: 0-d-1 risk, 4-fold cross-validation, stratified by class" in repr(curve)
 
 
 def test_grids_are_checked() -> None:
@@ -137,6 +208,10 @@ def test_grids_are_checked() -> None:
         fitted().cv(C=[])
     with pytest.raises(InputError, match="cannot vary where"):
         fitted(cost={"fn": 3, "fp": 1, "reject": 0.3}).cv(d=[0.1])
+    with pytest.raises(InputError, match="`n_jobs` must be a number of workers"):
+        fitted().cv(n_jobs=0)
+    with pytest.raises(InputError, match="`progress` must be True or False"):
+        fitted().cv(progress="no")
     with pytest.raises(InputError, match="one class only"):
         fitted().cv(folds=(DATA["y"] == "yes").to_numpy())
 

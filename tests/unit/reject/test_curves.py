@@ -48,6 +48,8 @@ def test_the_fitted_row_is_what_evaluate_says(options: dict) -> None:
         assert found.fitted["risk"] == pytest.approx(figures["risk"])
         assert found.fitted["error_accepted"] == pytest.approx(1.0 - figures["accuracy_accepted"])
         assert 0.0 <= found.aurc <= 1.0
+        _, threshold = fit.certainty_at(DATA[["a", "b"]].to_numpy())
+        assert found.fitted["threshold"] == threshold >= 0.0  # rho, and not the last row that it withholds
 
 
 def test_a_perfect_order_has_the_least_area() -> None:
@@ -56,6 +58,29 @@ def test_a_perfect_order_has_the_least_area() -> None:
     one = Prices(1.0, 1.0, 0.2)
     assert coverage(y, right, far, 0.0, np.ones(4), one, "rows").aurc == 0.0
     assert coverage(y, -right, far, 0.0, np.ones(4), one, "rows").aurc == 1.0
+
+
+def test_thresholds_of_chows_rule_are_distances_from_one_half() -> None:
+    fit = reject_classifier("y ~ a + b", DATA, method="chow", d=0.1)
+    table = fit.risk_coverage().table
+    far = np.sort((fit.probability() - 0.5).abs())[::-1]
+    np.testing.assert_allclose(table["threshold"][:-1], far, atol=1e-12)
+    assert fit.risk_coverage().fitted["threshold"] == pytest.approx(0.4)
+
+
+def test_the_print_says_whose_rows_and_which_price() -> None:
+    fit = reject_classifier("y ~ a + b", DATA)
+    assert repr(fit.risk_coverage()).startswith("Risk against coverage, training rows, d = 0.2: 101 thresholds")
+    assert "given rows" in repr(fit.risk_coverage(DATA[:30]))
+    cost = reject_classifier("y ~ a + b", DATA, cost={"fn": 4, "fp": 1, "reject": 0.3})
+    assert "cost: missed 4, false alarm 1, withheld 0.3" in repr(cost.risk_coverage())
+
+
+def test_a_probability_at_the_threshold_is_withheld() -> None:
+    """0.8 - 0.5 is more than 0.5 - 0.2 by a rounding."""
+    y, p = np.array([1.0, 0.0, 1.0]), np.array([0.8, 0.1, 0.9])
+    found = coverage(y, np.where(p > 0.5, 1.0, -1.0), np.abs(p - 0.5), 0.5 - 0.2, np.ones(3), Prices(1, 1, 0.2), "rows")
+    assert found.fitted["coverage"] == pytest.approx(2.0 / 3.0)
 
 
 def test_a_pair_has_no_threshold() -> None:

@@ -158,6 +158,10 @@ def test_precomputed_kernels() -> None:
     np.testing.assert_allclose(given.decision_function(kernel.matrix(new, X)), known.decision_function(new), atol=1e-4)
     with pytest.raises(InputError, match="precomputed kernel is a matrix"):
         RejectClassifier(DATA["y"], X, kernel="precomputed")
+    K = kernel.matrix(X)
+    K[3, 5] += 0.25
+    with pytest.raises(InputError, match=r"not symmetric: .* in row 3, column 5, but .* in row 5, column 3"):
+        RejectClassifier(DATA["y"], K, kernel="precomputed")
 
 
 def test_a_function_as_kernel_and_a_constant_column() -> None:
@@ -230,7 +234,7 @@ def test_tables() -> None:
     assert table[".wrong"].sum() == round(fit.error_rate * len(DATA))
     assert table.loc[table[".withheld"], ".wrong"].isna().all()
     assert {"method", "d", "rho", "objective", "risk", "n_support"} <= set(fit.glance().columns)
-    assert fit.tidy()["count"].sum() == len(DATA)
+    assert fitted(kernel="rbf").tidy()["count"].sum() == len(DATA)
 
 
 def test_a_fit_that_says_one_thing_only_warns() -> None:
@@ -319,8 +323,15 @@ def test_a_function_cannot_be_saved(tmp_path) -> None:
     ({"standardize": 1}, "True or False"),
     ({"method": "chow", "C": 2.0}, "no kernel machine"),
     ({"method": "chow", "probability": "probit"}, "`probability` must be one of"),
-    ({"method": "chow", "mstop": 10}, "no option 'mstop'"),
+    ({"method": "chow", "mstop": 10}, "no option 'mstop'. Those of a booster go with probability"),
+    ({"mstop": 10}, "Unknown option 'mstop'. It is one of method=\"chow\" or \"qbc_pair\"."),
     ({"method": "qbc_pair", "tau": 0.3}, "follows from d"),
+    ({"method": "qbc_pair", "foo": 0.3}, r"Unknown option 'foo'. Options: learner, mstop, nu, step, h\."),
+    ({"method": "chow", "progress": "a"}, "`progress` must be True or False"),
+    ({"method": "qbc_pair", "progress": "a"}, "`progress` must be True or False"),
+    ({"d": [0.1, 0.2]}, r"A fit has one price; fit.risk_against_d\(\[...\]\) compares several"),
+    ({"kernel": "precomputed"}, r"A formula has no kernel matrix. For a matrix K \(rows, rows\)"),
+    ({"rng": "a"}, "`rng` must be a seed"),
     ({"taus": 0.5}, "Unknown option 'taus'"),
     ({"rng": "seed", "starts": 1}, "`rng` must be a seed"),
 ])  # fmt: skip
@@ -345,6 +356,14 @@ def test_the_data_are_checked() -> None:
         fit.evaluate(DATA, groups="third")
     with pytest.raises(InputError, match="one value per row"):
         fit.evaluate(DATA, groups=[1, 2])
+    groups = pd.Series(np.arange(len(DATA)) % 3, index=DATA.index, dtype=object)
+    with pytest.raises(InputError, match="missing in 4 rows"):
+        fit.evaluate(DATA, groups=groups.where(DATA.index > 3))
+    shuffled = groups.sample(frac=1.0, random_state=0)  # a Series goes by its index
+    pd.testing.assert_frame_equal(fit.evaluate(DATA, groups=shuffled), fit.evaluate(DATA, groups=groups))
+    pd.testing.assert_frame_equal(fit.evaluate(groups=shuffled), fit.evaluate(groups=groups))
+    with pytest.raises(InputError, match=r"groups=data\['third'\]"):
+        fit.evaluate(groups="third")
     with pytest.raises(InputError, match=r"is the model Chow"):
         RejectClassifier(DATA["y"], DATA[["a"]], method="chow")
     with pytest.raises(NotDefinedError, match="one minimum"):
