@@ -78,7 +78,7 @@ def compare_reject(fit: Any) -> Comparison:
         gap=max(excess),
         unique=inside,
         agrees=agrees,
-        notes=_notes(method, absent, agrees),
+        notes=_notes(method, absent, agrees, bool(fit.facts.own["standardize"])),
         about_checks=_CHECKS,
     )
 
@@ -122,7 +122,7 @@ def _beside_ipop(step: Any) -> tuple[list[Any], list[Any], float, str]:
     return [check], rows, allowed, ""
 
 
-def _notes(method: str, absent: str, agrees: bool) -> tuple[str, ...]:
+def _notes(method: str, absent: str, agrees: bool, standardized: bool) -> tuple[str, ...]:
     verdict = "agree" if agrees else "do NOT agree; please report it with the data"
     ramp = method == "double_ramp"
     notes = {
@@ -131,6 +131,6 @@ def _notes(method: str, absent: str, agrees: bool) -> tuple[str, ...]:
         "ksvm: the support vector machine of the same rows, kernel and C; ipop: the program of this hinge.": not ramp,
         "ipop: the first step's quadratic program with rho free. The later steps have no counterpart in R.": ramp,
         absent: bool(absent),
-        "kernlab was given the standardised columns.": True,
+        "kernlab was given the standardised columns.": standardized,
     }
     return tuple(note for note, applies in notes.items() if applies)

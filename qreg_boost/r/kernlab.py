@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import FormulaError, InputError, check_positive, check_tau, listed
+from qreg_boost.base.checks import FormulaError, InputError, check_choice, check_positive, check_tau, listed
 from qreg_boost.r import session
 from qreg_boost.r.formula import to_r
 
@@ -35,6 +35,12 @@ X <- model.matrix(attr(qb_frame, "terms"), qb_frame)
 X <- X[, colnames(X) != "(Intercept)", drop = FALSE]
 list(X = X, y = as.numeric(model.response(qb_frame)), rows = as.integer(rownames(qb_frame)))
 """
+_KERNELS = ["rbfdot", "polydot", "tanhdot", "vanilladot", "laplacedot", "besseldot", "anovadot", "splinedot"]
+_NAMES = {
+    "rbf": "rbfdot", "polynomial": "polydot", "tanh": "tanhdot", "linear": "vanilladot", "laplace": "laplacedot",
+    "spline": "splinedot",
+}  # fmt: skip
+"""kernlab's names of this package's kernels."""
 _SIGEST = "kernlab::sigest(X, frac = 1, scaled = FALSE)"
 # kernlab's objective is that of the dual, to be minimised: 1/2 a'Qa - 1'a. With shrinking, its own default, kernlab
 # 0.9-32 stops short of the optimum (by 2e-6 of it, 0.006 in f) for a kernel matrix, though not for a kernel's name.
@@ -89,8 +95,9 @@ class KQRInR:
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name} = {value:.6g}" for name, value in self.kpar.items())
+        kernel = f"{self.kernel}({given})" if given else self.kernel
         return (
-            f"Kernel quantile regression by R's kernlab: tau {self.tau:g}, C {self.C:g}, {self.kernel}({given}), "
+            f"Kernel quantile regression by R's kernlab: tau {self.tau:g}, C {self.C:g}, {kernel}, "
             f"{len(self.alpha)} rows"
         )
 
@@ -102,7 +109,7 @@ def kqr(
     *,
     C: float = 0.1,
     kernel: str = "rbfdot",
-    kpar: Mapping[str, float] | None = None,
+    kpar: Mapping[str, float] | str | None = None,
     scaled: bool = True,
 ) -> KQRInR:
     """Return the kernel quantile regression that R's ``kernlab::kqr`` fits.
@@ -114,10 +121,10 @@ def kqr(
     data : DataFrame
     tau, C : float
     kernel : str
-        kernlab's name.
+        kernlab's name, or this package's.
     kpar : mapping, optional
-        kernlab's parameters; without ``sigma``, "rbfdot" and "laplacedot" get the mean of the outer values of
-        `sigest`, which draws pairs of rows at random.
+        kernlab's parameters; without ``sigma``, or with "automatic", "rbfdot" and "laplacedot" get the mean of the
+        outer values of `sigest`, which draws pairs of rows at random.
     scaled : bool
         Whether predictors and response are standardised.
 
@@ -130,6 +137,13 @@ def kqr(
     """
     if not isinstance(data, pd.DataFrame) or not len(data):
         raise InputError("`data` must be a pandas DataFrame with at least one row.")
+    kernel = check_choice(_NAMES.get(str(kernel), kernel), "kernel", _KERNELS)
+    if isinstance(kpar, str) and kpar == "automatic":
+        kpar = None
+    if kpar is not None and not isinstance(kpar, Mapping):
+        raise InputError(
+            f"`kpar` must be a mapping of kernlab's parameters, for example {{'sigma': 0.1}}; got {kpar!r}."
+        )
     session.require("kernlab")
     outcome = session.run(_FRAME, qb_text=to_r(formula), qb_data=data)
     if outcome.error is not None:

@@ -78,6 +78,39 @@ def test_low_rank_and_precomputed_fits_are_compared_by_their_matrix() -> None:
     assert qb.KQR(data["y"], K, kernel="precomputed", C=2.0).fit().compare_r().agrees
 
 
+def test_whole_weights_are_repeated_rows_of_kernlabs() -> None:
+    data = noisy(60).assign(w=np.arange(60) % 3)
+    found = qb.kqr("y ~ x + z", data, tau=0.3, C=2.0, weights="w").compare_r()
+    assert found.agrees and "60 rows" in found.title, found
+    assert "rows as often as their weights say" in str(found)
+
+
+@pytest.mark.filterwarnings("ignore::qreg_boost.base.checks.OneClassWarning")
+def test_what_the_comparison_says() -> None:
+    fit = qb.kqr("y ~ x + z", noisy(), tau=0.3, C=2.0)
+    assert "Our objective is the lower, by " in str(fit.compare_r()) and "standardised columns" in str(fit.compare_r())
+    raw = qb.kqr("y ~ x + z", noisy(), tau=0.3, C=2.0, standardize=False, low_rank=20)
+    assert "standardised" not in str(raw.compare_r()) and "low-rank matrix" in str(raw.compare_r())
+    flat = qb.kqr("y ~ x", noisy(40).assign(y=3.0), tau=0.5).compare_r()
+    assert flat.agrees and flat.checks["python"].iloc[0] == 0.0, flat
+    labels = np.where(noisy()["z"] > 0, "a", "b")
+    for standardize in (True, False):
+        reject = qb.RejectClassifier(labels, noisy()[["x"]], standardize=standardize, kernel="rbf", gamma=0.1)
+        assert ("standardised" in str(reject.fit().compare_r())) == standardize
+
+
+def test_r_kqr_understands_this_packages_names() -> None:
+    fit = r.kqr("y ~ x + z", noisy(60), kernel="rbf", kpar={"sigma": 0.5})
+    assert "rbfdot(sigma = 0.5)" in repr(fit) and "vanilladot, 60 rows" in repr(
+        r.kqr("y ~ x", noisy(60), kernel="linear")
+    )
+    assert "sigma" in r.kqr("y ~ x", noisy(60), kpar="automatic").kpar
+    with pytest.raises(InputError, match=r"`kernel` must be one of 'rbfdot'.*Did you mean 'polydot'"):
+        r.kqr("y ~ x", noisy(60), kernel="polydo")
+    with pytest.raises(InputError, match="`kpar` must be a mapping"):
+        r.kqr("y ~ x", noisy(60), kpar=3)
+
+
 def test_r_kqr_gives_fits_in_units_of_y() -> None:
     data = noisy()
     data.index = data.index + 1000
@@ -101,8 +134,8 @@ def test_sigest_is_what_kernlabs_tends_to() -> None:
 
 def test_what_kernlab_does_not_have() -> None:
     data = noisy(60).assign(w=np.arange(60) % 3 + 1.0)
-    with pytest.raises(InputError, match="takes no weights"):
-        qb.kqr("y ~ x", data, weights="w").compare_r()
+    with pytest.raises(InputError, match=r"takes no weights\. Whole weights are compared as repeated rows"):
+        qb.kqr("y ~ x", data, weights=data["w"] / 2).compare_r()
     with pytest.raises(InputError, match="each quantile alone"):
         qb.kqr("y ~ x", data, tau=[0.2, 0.8], noncrossing=True).compare_r()
 
