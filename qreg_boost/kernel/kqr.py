@@ -44,7 +44,7 @@ class KernelQuantile:
     side : (n,) int array
         1 where a is at its upper end (the row lies above the fit), -1 at its lower end, 0 between (on the fit).
     program : BoxSolution or None
-        What the quadratic program returned; None where fits are held together.
+        What the quadratic program returned; None where fits are held together, or there was none to solve.
     iterations : int
     optimal : bool
     shortfall : str
@@ -113,6 +113,11 @@ def solve_kernel_quantile(
     >>> found.fit.round(6).tolist()
     [-2.0, 0.0, 2.0]
     """
+    # 1'a = 0: a shift of y moves b alone, and a large one would cost digits
+    shift = float(np.median(y[weights > 0.0]))
+    y = y - shift
+    if not y[weights > 0.0].any():
+        return _constant(len(y), shift, tau, C)
     problem = dual_program(form, y, tau, C, weights)
     program = solve_box_qp(problem, None if start is None else _moved(start, C, tau), quiet=True)
     a = program.a
@@ -120,8 +125,8 @@ def solve_kernel_quantile(
     b = best_offset(y - Ka, tau, weights)
     return KernelQuantile(
         a=a,
-        b=b,
-        fit=Ka + b,
+        b=b + shift,
+        fit=Ka + b + shift,
         penalty=0.5 * float(a @ Ka),
         loss=float(weights @ check_losses(y - Ka - b, tau)),
         dual=float(y @ a - 0.5 * (a @ Ka)),
@@ -133,6 +138,14 @@ def solve_kernel_quantile(
         optimal=program.status.optimal,
         shortfall="" if program.status.optimal else shortfall(program),
     )
+
+
+def _constant(n: int, value: float, tau: float, C: float) -> KernelQuantile:
+    """Return the fit to a response that is one value: that value, every row on it."""
+    return KernelQuantile(
+        a=np.zeros(n), b=value, fit=np.full(n, value), penalty=0.0, loss=0.0, dual=0.0, C=C, tau=tau,
+        side=np.zeros(n, dtype=int), program=None, iterations=0, optimal=True,
+    )  # fmt: skip
 
 
 def best_offset(r: np.ndarray, tau: float, weights: np.ndarray) -> float:

@@ -55,6 +55,13 @@ def test_coverage_is_that_of_held_out_rows() -> None:
     assert "coverage" in str(found)
 
 
+def test_ties_with_the_fit_are_covered() -> None:
+    data = pd.DataFrame({"x": np.arange(40.0), "y": np.where(np.arange(40) % 10 == 3, 1.0, 0.0)})
+    found = qb.kqr("y ~ x", data, tau=0.5, C=0.01, gamma=1.0).cv(C=[0.01], folds=np.arange(40) % 4)
+    # the median is 0 but for rounding, and so are nine of ten rows
+    assert found.by_tau["coverage"].iloc[0] == pytest.approx(0.9)
+
+
 def test_quantiles_held_apart_are_judged_held_apart() -> None:
     fits = qb.kqr("y ~ x", DATA, tau=TAUS, gamma=30.0, C=50.0, noncrossing=True)
     found, separate = (one.cv(C=[50.0], folds=FOLDS) for one in (fits, qb.kqr("y ~ x", DATA, tau=TAUS, gamma=30.0)))

@@ -194,6 +194,26 @@ def test_noncrossing_of_weighted_rows() -> None:
     assert (np.diff(fits.fittedvalues[weights > 0], axis=1) >= -1e-9).all()
 
 
+@pytest.mark.parametrize("standardize", [True, False])
+def test_a_constant_response_is_fitted_by_itself(standardize: bool) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fits = qb.kqr("y ~ x", DATA.assign(y=3.3), tau=[0.1, 0.5, 0.9], standardize=standardize)
+    assert (fits.fittedvalues == 3.3).all(axis=None) and (fits.risk == 0).all() and (fits.n_on == 90).all()
+    assert fits.prsquared.isna().all() and (fits.duality_gap == 0).all()
+    weights = (DATA["z"] > 0).astype(float)
+    mostly = qb.kqr("y ~ x", DATA.assign(y=np.where(weights > 0, 1.0, 7.0)), tau=0.2, weights=weights)
+    assert (mostly.fittedvalues == 1.0).all()
+
+
+def test_a_response_far_from_nil_keeps_its_digits() -> None:
+    near = qb.kqr("y ~ x", DATA, tau=0.3, gamma=1.0, standardize=False)
+    far = qb.kqr("y ~ x", DATA.assign(y=DATA["y"] + 2.0**36), tau=0.3, gamma=1.0, standardize=False)
+    # y itself was rounded to 1.5e-5, 1e-6 of its spread
+    assert far.duality_gap < 1e-8 and far.objective == pytest.approx(near.objective, rel=1e-6)
+    np.testing.assert_allclose(far.fittedvalues - 2.0**36, near.fittedvalues, atol=1e-3)
+
+
 # -- choosing ----------------------------------------------------------------------------------------------------------
 
 
