@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
+from qreg_boost.base.checks import InputError
+
+REMEDY = (
+    "Take other parameters, a kernel that always is (rbf, laplace, linear, polynomial; spline for values of at least "
+    "0), or a precomputed matrix with enough added to its diagonal."
+)
 ROUNDING = 1e-8
 """An eigenvalue may be below 0 by this share of the largest element."""
 MOST_EXACT = 2000
@@ -22,6 +30,18 @@ class Indefinite:
     def __str__(self) -> str:
         known = f": its least eigenvalue is {self.least:.3g}, its largest {self.largest:.3g}"
         return f"The kernel matrix is not positive semidefinite{'' if np.isnan(self.least) else known}."
+
+
+@contextmanager
+def blaming_the_kernel(wrong: Indefinite | None) -> Iterator[None]:
+    """Say of a quadratic program without solution what is wrong with the kernel matrix, if anything is."""
+    try:
+        yield
+    except InputError as error:
+        if wrong is None:
+            told = f"{error} If the kernel is positive semidefinite, C is too large to compute with."
+            raise InputError(told) from error
+        raise InputError(f"{wrong} The quadratic program has no solution. {REMEDY}") from error
 
 
 def indefinite(K: np.ndarray) -> Indefinite | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -25,7 +24,7 @@ from qreg_boost.base.facts import Facts
 from qreg_boost.base.quantile import weighted_quantile
 from qreg_boost.base.saved_design import parts_of, restore_design
 from qreg_boost.kernel.choosing import DEFAULT_C, KernelCV, choose
-from qreg_boost.kernel.definite import Indefinite, indefinite
+from qreg_boost.kernel.definite import REMEDY, Indefinite, blaming_the_kernel, indefinite
 from qreg_boost.kernel.kernels import Kernel, Precomputed, read_kernel
 from qreg_boost.kernel.kqr import KernelQuantile, check_losses, solve_kernel_quantile
 from qreg_boost.kernel.kqr_options import MOST_ROWS, check_matrix, read_costs, read_gammas, read_low_rank
@@ -209,7 +208,7 @@ class KQR(RowsModel):
 
     def _solve(self, tau: float, C: float, start: KernelQuantile | None) -> KernelQuantile:
         ready = self.ready
-        with self._blaming_the_kernel():
+        with blaming_the_kernel(self.indefinite):
             return solve_kernel_quantile(ready.form, ready.y, tau, C, ready.weights, start)
 
     def _one_by_one(self, levels: list[float]) -> list[KernelQuantile]:
@@ -217,20 +216,8 @@ class KQR(RowsModel):
 
     def _together(self, levels: list[float]) -> list[KernelQuantile]:
         ready = self.ready
-        with self._blaming_the_kernel():
+        with blaming_the_kernel(self.indefinite):
             return solve_noncrossing(ready.form, ready.y, levels, self.C, ready.weights)
-
-    @contextmanager
-    def _blaming_the_kernel(self) -> Iterator[None]:
-        """Say of a program without solution what is wrong with the kernel matrix."""
-        wrong = self.indefinite
-        try:
-            yield
-        except InputError as error:
-            if wrong is None:
-                told = f"{error} If the kernel is positive semidefinite, C is too large to compute with."
-                raise InputError(told) from error
-            raise InputError(f"{wrong} The quadratic program has no solution. {_REMEDY}") from error
 
     def _results(self, found: KernelQuantile, together: bool = False) -> KQRResults:
         if not found.optimal:
@@ -325,11 +312,7 @@ class KQR(RowsModel):
 
 _CV = ("folds", "k", "rng", "n_jobs", "progress")
 _PRECOMPUTED = (Precomputed.name, Precomputed.kernlab)
-_REMEDY = (
-    "Take other parameters, a kernel that always is (rbf, laplace, linear, polynomial; spline for values of at least "
-    "0), or a precomputed matrix with enough added to its diagonal."
-)
-_STATIONARY = f"The fit is a stationary point at best, and its duality gap certifies nothing. {_REMEDY}"
+_STATIONARY = f"The fit is a stationary point at best, and its duality gap certifies nothing. {REMEDY}"
 
 
 def restore_kqr(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> KQRResults:

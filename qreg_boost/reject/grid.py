@@ -14,7 +14,7 @@ from qreg_boost.kernel.kernels import Kernel
 from qreg_boost.kernel.quadratic import Dense, LowRank, Quadratic
 from qreg_boost.reject.choosing import OutOfFold, Setting, prices_of, values_of
 from qreg_boost.reject.dca import Task
-from qreg_boost.reject.machine import DENSE_UP_TO, LOSSES, Fitted, signed, signs
+from qreg_boost.reject.machine import LOSSES, Fitted, signed, signs, unsigned
 from qreg_boost.reject.prices import Prices
 from qreg_boost.reject.tally import Tally
 
@@ -104,8 +104,8 @@ def read_grid(C: Any, gamma: Any, d: Any, fitted_C: float, kernel: Kernel, price
 
 def cross_validate(problem: Problem, grid: Grid, n_jobs: int = 1, progress: bool = True) -> Found:
     """Return out-of-fold predictions; one task is one fold with one kernel, C rising and each start warm."""
-    kernels = tuple(kernel.settled(problem.X) for kernel in grid.kernels)
-    forms = [_form(kernel, problem.X) for kernel in kernels]
+    kernels = tuple(kernel.settled(problem.X, problem.weights) for kernel in grid.kernels)
+    forms = [unsigned(kernel, problem.X) for kernel in kernels]
     k, n = problem.folds.train.shape[1], len(problem.y)
     prices, several, costs = grid.shape
     counts = np.zeros((prices, several, costs, k, 2, 3))
@@ -134,10 +134,6 @@ class Part:
     unsolved: int
     programs: int
     kkt: float
-
-
-def _form(kernel: Kernel, X: np.ndarray) -> Quadratic:
-    return Dense(kernel.matrix(X)) if len(X) <= DENSE_UP_TO else kernel.form(X)
 
 
 def _part(problem: Problem, grid: Grid, whole: Quadratic, kernel: int, fold: int) -> Part:

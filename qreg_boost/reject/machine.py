@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from qreg_boost.kernel.box_qp import BoxSolution
+from qreg_boost.kernel.definite import Indefinite, indefinite
 from qreg_boost.kernel.kernels import Kernel, Precomputed, Spline
 from qreg_boost.kernel.quadratic import Dense, LowRank, Quadratic
 from qreg_boost.reject.dca import Minima, Point, Task, from_starts, hinges_fit, symmetric
@@ -110,8 +111,21 @@ def signs(f: np.ndarray, rho: float) -> np.ndarray:
 
 def form(kernel: Kernel, X: np.ndarray, y: np.ndarray) -> Quadratic:
     """Return the quadratic form of y_i y_j k(x_i, x_j) of scaled rows X (n, p)."""
-    held = Dense(kernel.matrix(X)) if len(X) <= DENSE_UP_TO else kernel.form(X)
-    return signed(held, y)
+    return signed(unsigned(kernel, X), y)
+
+
+def unsigned(kernel: Kernel, X: np.ndarray) -> Quadratic:
+    """Return the quadratic form of k(x_i, x_j) of scaled rows X (n, p)."""
+    held = kernel.form(X)
+    return held.dense() if isinstance(held, LowRank) and len(X) <= DENSE_UP_TO else held
+
+
+def flaw(kernel: Kernel, X: np.ndarray, Q: Quadratic) -> Indefinite | None:
+    """Return what is wrong with the form Q of scaled rows X (n, p), where the kernel does not promise that all is well.
+
+    Signs of rows change nothing about it.
+    """
+    return None if not isinstance(Q, Dense) or kernel.definite(X) else indefinite(Q.Q)
 
 
 def signed(held: Quadratic, y: np.ndarray) -> Quadratic:
@@ -154,6 +168,8 @@ class Fitted:
         The program with the largest residuals, of all starts.
     bounded : bool
         Whether the loss bounds the 0-d-1 loss at this price.
+    flaw : Indefinite or None
+        What is wrong with the kernel matrix.
     """
 
     point: Point
@@ -165,6 +181,7 @@ class Fitted:
     unsolved: int
     worst: BoxSolution
     bounded: bool
+    flaw: Indefinite | None = None
 
 
 def fit_double_ramp(

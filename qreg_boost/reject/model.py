@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,20 +24,32 @@ from qreg_boost.base.class_model import ClassModel
 from qreg_boost.base.design import Design
 from qreg_boost.base.facts import Facts
 from qreg_boost.base.resampling import generator
+from qreg_boost.kernel.definite import REMEDY, blaming_the_kernel
+from qreg_boost.kernel.given import symmetric
 from qreg_boost.kernel.kernels import Kernel, Precomputed, read_kernel, restore_kernel
 from qreg_boost.kernel.program import shortfall
 from qreg_boost.reject.choosing import RejectCV
 from qreg_boost.reject.dca import STARTS
 from qreg_boost.reject.folds import Resampling
 from qreg_boost.reject.grid import Problem, cross_validate, read_grid
-from qreg_boost.reject.machine import LOSSES, Fitted, Machine, Scale, form, machine, sides, signs, supports, task_of
+from qreg_boost.reject.machine import (
+    LOSSES,
+    Fitted,
+    Machine,
+    Scale,
+    flaw,
+    form,
+    machine,
+    sides,
+    signs,
+    supports,
+    task_of,
+)
 from qreg_boost.reject.prices import USUAL_PRICE, Prices, read_prices, warn_of_one_prediction
 from qreg_boost.reject.results import RejectResults
 from qreg_boost.reject.tally import Tally
 
 ELSEWHERE = {"chow": "Chow", "qbc_pair": "QBCPair"}
-ASYMMETRIC = 1e-8
-"""By so much of its largest element a kernel matrix may differ from its transpose."""
 OF_BOOSTERS = ("probability", "learner", "mstop", "nu", "h", "step", "form", "zmax")
 DEFAULTS = {
     "d": USUAL_PRICE, "method": "double_ramp", "kernel": "linear", "C": 1.0, "mu": 1.0, "gamma": "sigest",
@@ -115,13 +128,7 @@ class RejectClassifier(ClassModel):
                 "A precomputed kernel is a matrix with a row and a column for each row of y, without missing values or "
                 f"weights of 0; got shape {design.X.shape} for {n + design.n_dropped} labels."
             )
-        apart = np.abs(design.X - design.X.T)
-        if apart.max() > ASYMMETRIC * np.abs(design.X).max():
-            i, j = np.unravel_index(int(apart.argmax()), apart.shape)
-            raise InputError(
-                f"The kernel matrix is not symmetric: {design.X[i, j]:.6g} in row {i}, column {j}, but "
-                f"{design.X[j, i]:.6g} in row {j}, column {i}. A kernel is a function of two rows in any order."
-            )
+        symmetric(design.X, "precomputed kernel")
         self.options["standardize"] = False
 
     @property
@@ -138,13 +145,16 @@ class RejectClassifier(ClassModel):
         weights, used = self._case_weights, self.used
         scale = Scale.of(self.design.X[used], weights, self.options["standardize"], self.kernel)
         X = scale.apply(self.design.X[used])
-        kernel = self.kernel.settled(X)
+        kernel = self.kernel.settled(X, weights)
         y = np.where(self.design.y[used] > 0.5, 1.0, -1.0)
-        task = task_of(form(kernel, X, y), y, self.prices, self.options["C"], self.options["mu"], weights)
+        Q = form(kernel, X, y)
+        wrong = flaw(kernel, X, Q)
+        task = task_of(Q, y, self.prices, self.options["C"], self.options["mu"], weights)
         solve = LOSSES[self.options["method"]]
         rng = generator(self.options["rng"]) if self.random else None
-        with _bar(len(self.starts) + self.random, self.options["progress"]) as bar:
+        with _bar(len(self.starts) + self.random, self.options["progress"]) as bar, blaming_the_kernel(wrong):
             fitted = solve(task, self.starts, self.random, rng, None, bar.update if bar else None)
+        fitted = replace(fitted, flaw=wrong)
         made = machine(fitted, kernel, scale, X)
         return self._results(fitted, made, {} if out_of_fold is None else {"out_of_fold": out_of_fold})
 
@@ -170,6 +180,7 @@ class RejectClassifier(ClassModel):
             "unsolved": fitted.unsolved,
             "kkt": fitted.worst.residuals.kkt,
             "bounded": fitted.bounded,
+            "flaw": None if fitted.flaw is None else str(fitted.flaw),
             **known,
         }
         facts = Facts.of(self.design, function=self.function, call=self.call, own=own)
@@ -190,6 +201,8 @@ class RejectClassifier(ClassModel):
         }
 
     def _judge(self, fit: RejectResults, fitted: Fitted) -> None:
+        if fitted.flaw is not None:
+            warn(f"{fitted.flaw} The fit is a stationary point at best. {REMEDY}", ConvergenceWarning)
         if fitted.unsolved:
             starts = "" if fitted.minima is None else f" from {fitted.unsolved} of {len(fitted.minima.each)} starts"
             warn(f"A convex program{starts} is not solved. {shortfall(fitted.worst)}", ConvergenceWarning)

@@ -120,6 +120,8 @@ def coefficients(terms: pd.Series, columns: Mapping[str, pd.Series]) -> Table:
 
 def _notes(fit: RejectResults) -> Iterator[str]:
     own = fit.facts.own
+    if own.get("flaw"):
+        yield f"{own['flaw']} The fit is a stationary point at best."
     if own["method"] == "double_ramp":
         if not fit.prices.withholds:
             yield "At d = 0.5 a guess costs no more than withholding: rho is 0 and nothing is withheld."

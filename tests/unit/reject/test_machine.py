@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
+from qreg_boost.base.checks import ConvergenceWarning, InputError
 from qreg_boost.kernel.kernels import Spline
 from qreg_boost.reject.machine import LOSSES, Scale
 from qreg_boost.reject.model import RejectClassifier
@@ -85,3 +86,40 @@ def test_the_spline_kernel_is_given_values_from_0_on(method: str) -> None:
     given = fitted(y, np.column_stack((unit, np.zeros(40))), method=method, kernel="spline", C=100.0, standardize=False)
     assert fit.objective == pytest.approx(given.objective, rel=1e-9)
     np.testing.assert_allclose(fit.decision_function(), given.decision_function(), atol=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_indefinite_kernel_is_told(method: str) -> None:
+    """An eigenvalue below 0 that a box hides from the programs: they end as optimal, and are not."""
+    X, y = apart()
+    v = np.random.default_rng(1).normal(size=40)
+    K = np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2))
+    bad = K - 0.002 * np.outer(v, v)
+    with pytest.warns(ConvergenceWarning, match=r"not positive semidefinite: its least eigenvalue is -0\.\d+"):
+        fit = RejectClassifier(y, bad, kernel="precomputed", method=method, C=3.0, progress=False).fit()
+    assert "not positive semidefinite" in str(fit.summary())
+    with pytest.raises(InputError, match=r"not positive semidefinite: its least eigenvalue is -.*has no solution"):
+        fitted(y, K - 5.0 * np.outer(v, v), kernel="precomputed", method=method, C=1e4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        RejectClassifier(y, K, kernel="precomputed", method=method, C=3.0, progress=False).fit()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("gamma", ["sigest", "median"])
+def test_weights_are_repetitions_where_gamma_is_by_rule(method: str, gamma: str) -> None:
+    X, y = apart()
+    y[:5] = 1 - y[:5]
+    times = np.random.default_rng(2).integers(1, 4, 40)
+    weighted = fitted(y, X, method=method, kernel="rbf", gamma=gamma, C=2.0, weights=times)
+    repeated = fitted(np.repeat(y, times), np.repeat(X, times, axis=0), method=method, kernel="rbf", gamma=gamma, C=2.0)
+    assert weighted.gamma == pytest.approx(repeated.gamma, rel=1e-12)
+    assert weighted.objective == pytest.approx(repeated.objective, rel=1e-8)
+    np.testing.assert_allclose(weighted.predict(X, codes=True), repeated.predict(X, codes=True))
+    assert weighted.cv(C=[1.0], k=2, progress=False).found.kernels[0].gamma == pytest.approx(weighted.gamma, rel=1e-12)
+
+
+def test_a_function_that_is_not_symmetric_is_refused() -> None:
+    X, y = apart()
+    with pytest.raises(InputError, match="not symmetric"):
+        fitted(y, X, kernel=lambda A, B: A @ B.T + A[:, :1])
