@@ -81,7 +81,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
             "two); bring both to one form with unicodedata.normalize('NFC', ...)."
         )
     found = [k for k in candidates if k.casefold() == str(name).casefold() and k != str(name)]
-    found = found or difflib.get_close_matches(str(name), candidates, n=1, cutoff=0.6)
+    begun = [k for k in candidates if k.casefold().startswith(str(name).casefold())]
+    found = found or (begun if len(begun) == 1 else difflib.get_close_matches(str(name), candidates, n=1, cutoff=0.6))
     return f" Did you mean {found[0]!r}?" if found else ""
 
 
@@ -137,6 +138,20 @@ def check_tau(tau: Any) -> float:
         return value
     hint = f" For the {_ordinal(value)} percentile write tau={value / 100:.4g}." if 1.0 < value < 100.0 else ""
     raise InputError(f"`tau` must lie strictly between 0 and 1; got {tau!r}.{hint}")
+
+
+def check_alpha(alpha: Any) -> float:
+    """Return `alpha` as a float strictly between 0 and 1.
+
+    >>> check_alpha(0.05)
+    0.05
+    """
+    number = float(alpha) if isinstance(alpha, Real) and not isinstance(alpha, bool) else np.nan
+    if 0.0 < number < 1.0:
+        return number
+    written = f"For {number:g} % intervals write alpha={1 - number / 100:.4g}."
+    hint = written if 50.0 <= number < 100.0 else "0.05 gives 95 % intervals."
+    raise InputError(f"`alpha` must lie strictly between 0 and 1; got {alpha!r}. {hint}")
 
 
 def _ordinal(value: float) -> str:

@@ -189,6 +189,7 @@ class ClassModel(RowsModel):
 
     def _read_several(self, design: Design) -> None:
         """Take the design of a response of two or more labels."""
+        _refuse_continuous(_used_labels(design), design.response)
         y, self.levels = read_levels(_used_labels(design), design.response)
         if design.weights is not None and not (design.weights > 0).all():
             y = _codes_with_zero_weight(design, self.levels, y)
@@ -206,6 +207,21 @@ def _used_labels(design: Design) -> Any:
     if design.weights is None or (design.weights > 0).all():
         return design.y
     return design.y[design.weights > 0]
+
+
+def _refuse_continuous(y: Any, label: str) -> None:
+    """Refuse numbers that are no whole numbers: they measure, and each would be a class of its own."""
+    values = np.asarray(y)
+    if isinstance(getattr(y, "dtype", None), pd.CategoricalDtype) or values.dtype.kind != "f":
+        return
+    if (values == np.round(values)).all():
+        return
+    fraction = values[values != np.round(values)][0]
+    raise InputError(
+        f"Response {label!r} has {len(np.unique(values))} distinct numbers, such as {fraction:.6g}: it measures, and "
+        "each would be a class. Make classes of it with pandas.cut or pandas.qcut, or fit its quantiles (qbr, qreg); "
+        "if the numbers are labels, pass them as text, astype(str)."
+    )
 
 
 def _codes_with_zero_weight(design: Design, levels: Levels, used: np.ndarray) -> np.ndarray:

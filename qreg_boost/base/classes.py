@@ -78,7 +78,7 @@ def read_classes(y: Any, label: str, event: Any = None) -> tuple[np.ndarray, Cla
         remedy = (
             "there is nothing to tell apart. Check the rows used."
             if len(levels) == 1
-            else "two are needed. Keep two with `subset`, or use one of the functions for several classes."
+            else "two are needed. Keep two with `subset`, or use multiclass(...)."
         )
         raise InputError(f"Response {label!r} has {what} ({listed(map(repr, levels))}); {remedy}")
     second = levels[1]

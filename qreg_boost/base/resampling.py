@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from qreg_boost.base.checks import InputError, check_choice, check_count
+from qreg_boost.base.checks import InputError, check_choice, check_count, number_of
 
 KINDS = ("kfold", "bootstrap", "subsampling")
 
@@ -145,7 +145,7 @@ def _given(folds: Any, usable: np.ndarray, rows: np.ndarray, y: np.ndarray | Non
         if not np.isfinite(train).all() or (train < 0).any():
             raise InputError("`folds` holds training weights: finite numbers of at least 0, where 0 holds a row out.")
     train = train * usable[:, None]
-    return Folds(train, (train == 0) & usable[:, None], f"{train.shape[1]} given folds")
+    return Folds(train, (train == 0) & usable[:, None], number_of(train.shape[1], "given fold"))
 
 
 def _from_pairs(pairs: Sequence[Any], usable: np.ndarray, rows: np.ndarray) -> Folds:
@@ -154,7 +154,7 @@ def _from_pairs(pairs: Sequence[Any], usable: np.ndarray, rows: np.ndarray) -> F
     for j, (in_fold, out) in enumerate(pairs):
         np.add.at(train[:, j], _kept(in_fold, j, rows), 1.0)
         held[_kept(out, j, rows), j] = True
-    return Folds(train * usable[:, None], held & usable[:, None], f"{len(pairs)} given folds")
+    return Folds(train * usable[:, None], held & usable[:, None], number_of(len(pairs), "given fold"))
 
 
 def _kept(positions: Any, fold: int, rows: np.ndarray) -> np.ndarray:
@@ -185,6 +185,8 @@ def run_tasks(
     from joblib import Parallel, delayed
     from tqdm import tqdm
 
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
+        raise InputError(f"`n_jobs` must be a number of workers, or -1 for all processors; got {n_jobs!r}.")
     # threads: the compiled loops release the interpreter, and nothing is copied
     results = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
         delayed(function)(*task) for task in tasks

@@ -36,6 +36,13 @@ class ClassWords(Words):
         yield "Events missed (FN)", tally.fn_rate
         yield "Others flagged (FP)", tally.fp_rate
 
+    def no_probability(self, fit: ClassBoostResults) -> str:
+        """Return why there is no probability of the event, and what has one."""
+        return (
+            f"{fit.title} estimates no probability: its fit may lie below 0 and above 1. Use logitboost(...) for "
+            f"P({fit.event})."
+        )
+
     def notes(self, fit: ClassBoostResults) -> Iterator[str]:
         """Yield what the errors are measured on."""
         events, others = fit.facts.own["events"], fit.facts.own["others"]
@@ -72,6 +79,13 @@ class QBCWords(ClassWords):
         yield from super().quality(fit)
         cost = fit.tally.cost(**fit.prices)
         yield Fact("Mean cost of a row", fraction(cost) if abs(cost) < 1 else number(cost), cost, "Mean cost")
+
+    def no_probability(self, fit: ClassBoostResults) -> str:
+        """Return why there is no probability of the event, and what has one."""
+        return (
+            f"{fit.title} estimates no probability at one fit: it says where P({fit.event}) is above a limit. Use "
+            "logitboost(...) for a probability, or qbc(..., tau=[...]).prob_cell(new) for a cell of it."
+        )
 
     def notes(self, fit: ClassBoostResults) -> Iterator[str]:
         """Yield what tau means."""
@@ -120,6 +134,13 @@ class AdaBoostWords(ClassWords):
     """The words of AdaBoost."""
 
     loss = "Exponential loss"
+
+    def no_probability(self, fit: ClassBoostResults) -> str:
+        """Return why there is no probability of the event, and what has one."""
+        return (
+            f"AdaBoost estimates no probability: its fit says on which side of 1/2 P({fit.event}) lies. Use "
+            'logitboost(...), or jous(..., booster="adaboost"), which boosts at several levels and reads it off.'
+        )
 
     def loss_function(self, fit: ClassBoostResults) -> str:
         """Return the loss in words."""

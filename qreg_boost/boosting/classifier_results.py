@@ -97,10 +97,9 @@ class ClassBoostResults(BoostResults):
 
     def predict_proba(self, new: Any = None) -> pd.DataFrame:
         """Return estimated probabilities of both classes, the event in the second column; LogitBoost has them."""
-        raise NotDefinedError(
-            f"{self.title} estimates no probability at one fit: it says where P({self.event}) is above a limit. "
-            "Use logitboost(...) for a probability, or qbc(..., tau=[...]).prob_cell(new) for a cell of it."
-        )
+        from qreg_boost.boosting.words import WORDS
+
+        raise NotDefinedError(WORDS[self.facts.family].no_probability(self))  # type: ignore[attr-defined]
 
     @property
     def resid(self) -> pd.Series:
@@ -109,17 +108,23 @@ class ClassBoostResults(BoostResults):
 
     @property
     def near_boundary(self) -> float:
-        """Weighted share of the training rows whose fit lies within 2 h of 0; missing without rows or without an h."""
+        """Weighted share of the training rows whose fit lies within 2 h of 0; missing where unknown or without an h."""
         h = self.facts.own.get("h")
         if h is None or self._model is None:
-            return np.nan
+            return float(self._rest.get("near", np.nan))
         near = np.abs(self.decision_function().to_numpy()) <= 2.0 * h
         return float(np.average(near, weights=self.model.weights))
 
     @cached_property
     def resting_since(self) -> int | None:
-        """Iteration since which no training label has changed, of a QBC run at rest; else, or without rows, None."""
-        return resting_since(self)
+        """Iteration since which no training label has changed, of a QBC run at rest; else None."""
+        return self._rest.get("since") if self._model is None else resting_since(self)
+
+    @property
+    def _rest(self) -> dict[str, Any]:
+        """What a fit read from a file knows of its run, at the iteration that was saved."""
+        known = self._known.get("rest", {})
+        return known if known.get("m") == self.mstop else {}
 
     # -- errors
 
@@ -175,7 +180,11 @@ class ClassBoostResults(BoostResults):
         return pd.Series(wrong / total, index=self._iterations, name="error_rate")
 
     def _known_without_rows(self) -> dict[str, Any]:
-        return {} if self._model is None and "errors" not in self._known else {"errors": self._errors_along}
+        if self._model is None and "errors" not in self._known:
+            return {}
+        near = self.near_boundary
+        rest = {} if np.isnan(near) else {"rest": {"m": self.mstop, "near": near, "since": self.resting_since}}
+        return {"errors": self._errors_along, **rest}
 
     def confusion(self, data: Any = None, y: Any = None) -> pd.DataFrame:
         """Return counts of rows, actual classes by predicted ones; weights are counted for the training rows.

@@ -249,7 +249,7 @@ def describe(fit: BoostResults) -> str:
     """
     words = WORDS[fit.facts.family]
     start = words.start(fit)
-    if not start.endswith("(given)") and start != number(fit.start):
+    if not start.endswith("(given)") and start.partition(" (")[0] != number(fit.start):
         start = f"{number(fit.start)} ({start})"
     lines = [
         fit.title,

@@ -20,7 +20,7 @@ MOST_SHOWN = 100
 MOST_PRINTED = 24
 
 
-def summarise(fit: BinaryQRegResults, bounds: pd.DataFrame | None = None, level: float = 0.95) -> Summary:
+def summarise(fit: BinaryQRegResults, bounds: pd.DataFrame | None = None, alpha: float = 0.05) -> Summary:
     r"""Return the summary of a binary quantile regression.
 
     Examples
@@ -34,7 +34,7 @@ def summarise(fit: BinaryQRegResults, bounds: pd.DataFrame | None = None, level:
         f"{fit.title} Results",
         tuple(_left(fit)),
         tuple(_right(fit)),
-        (_coefficients(fit, bounds, level), confusion(fit)),
+        (_coefficients(fit, bounds, alpha), confusion(fit)),
         tuple(_notes(fit, bounds)),
     )
 
@@ -80,12 +80,12 @@ def _right(fit: BinaryQRegResults) -> Iterator[Fact]:
     yield from errors(fit)
 
 
-def _coefficients(fit: BinaryQRegResults, bounds: pd.DataFrame | None, level: float) -> Table:
+def _coefficients(fit: BinaryQRegResults, bounds: pd.DataFrame | None, alpha: float) -> Table:
     names = list(fit.params.index[:MOST_SHOWN])
     cells = [numbers(fit.params.iloc[:MOST_SHOWN]), numbers(fit.params_standardized.iloc[:MOST_SHOWN])]
     heads = ["coef", "standardized"]
     if bounds is not None:
-        tail = 0.5 * (1.0 - level)
+        tail = 0.5 * alpha
         heads += [f"[{tail:.4g}", f"{1.0 - tail:.4g}]"]
         cells += [numbers(bounds[side].iloc[:MOST_SHOWN]) for side in ("lower", "upper")]
     rows = tuple(Row(name, tuple(row)) for name, *row in zip(names, *cells, strict=True))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import InputError, NotDefinedError, check_bool, check_count
+from qreg_boost.base.checks import NotDefinedError, check_alpha, check_bool, check_count
 from qreg_boost.base.class_results import TwoClassResults
 from qreg_boost.base.facts import Facts
 from qreg_boost.classify.score import Standard
@@ -65,13 +65,13 @@ class BinaryQRegResults(TwoClassResults):
         return pd.Series(self.found.theta, index=self._labels, name=f"tau={self.tau:g}")
 
     def conf_int(
-        self, level: float = 0.95, reps: int = 200, rng: Any = 0, n_jobs: int = 1, progress: bool = True
+        self, alpha: float = 0.05, reps: int = 200, rng: Any = 0, n_jobs: int = 1, progress: bool = True
     ) -> pd.DataFrame:
-        """Return bootstrap percentile intervals of the coefficients: columns ``lower`` and ``upper``.
+        """Return bootstrap percentile intervals of level 1 - alpha: columns ``lower`` and ``upper``.
 
         Parameters
         ----------
-        level : float
+        alpha : float
             Strictly between 0 and 1.
         reps : int
             Fits to rows drawn with replacement. Each starts from the best maxima of this fit and from a linear fit, not
@@ -98,11 +98,9 @@ class BinaryQRegResults(TwoClassResults):
                 "The unsmoothed score (h=0) has no bootstrap intervals: its estimator converges at the cube root of n, "
                 "where the bootstrap does not reproduce its distribution (Abrevaya and Huang 2005). Fit with h above 0."
             )
-        if not isinstance(level, (int, float)) or isinstance(level, bool) or not 0.0 < level < 1.0:
-            raise InputError(f"`level` must lie strictly between 0 and 1; got {level!r}. For 95 % write level=0.95.")
+        tail = 0.5 * check_alpha(alpha)
         reps = check_count(reps, "reps", 2)
         drawn = self.model.bootstrap(self.found, reps, rng, n_jobs, progress)
-        tail = 0.5 * (1.0 - level)
         bounds = np.quantile(drawn, [tail, 1.0 - tail], axis=0).T
         return pd.DataFrame(bounds, index=self._labels, columns=["lower", "upper"])
 
@@ -208,4 +206,4 @@ class BinaryQRegResults(TwoClassResults):
         from qreg_boost.classify.binary_report import summarise
 
         bounds = self.conf_int(**options) if check_bool(conf_int, "conf_int") else None
-        return summarise(self, bounds, float(options.get("level", 0.95)))
+        return summarise(self, bounds, float(options.get("alpha", 0.05)))

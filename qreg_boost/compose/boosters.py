@@ -125,9 +125,10 @@ def as_booster(booster: Any, options: Mapping[str, Any], weight_name: str = "sam
         known = [one for one in kind.settings_kind.names() if one not in ("event", "progress")]
         unknown = [one for one in options if one not in known]
         if unknown:
-            raise InputError(
-                f"{name} has no option {unknown[0]!r}.{nearest(unknown[0], known)} Options: {', '.join(known)}."
-            )
+            hint = nearest(unknown[0], known)
+            if unknown[0] in ("booster", "classifier"):
+                hint = f" In quanting the {unknown[0]} is `classifier`; in jous and multiclass it is `booster`."
+            raise InputError(f"{name} has no option {unknown[0]!r}.{hint} Options: {', '.join(known)}.")
         tau = options.get("tau")
         if tau is not None and np.ndim(tau):
             raise InputError(f"`tau` must be one number here; got {tau!r}.")

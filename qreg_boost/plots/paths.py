@@ -112,9 +112,7 @@ def plot_l1_path(coef_table: pd.DataFrame, tau: float | None = None, ax: Any = N
         ax.plot(s, values[:, k], color=shade, linestyle=style, linewidth=1.6)
         ends.append(End(float(values[-1, k]), name, shade))
     ax.plot([0.0, s[-1]], [0.0, 0.0], color=GREY, linewidth=0.8, zorder=0)
-    ax.set(
-        xlabel=BOUND, ylabel="coefficient (units of y per unit of the predictor)"
-    )
+    ax.set(xlabel=BOUND, ylabel="coefficient (units of y per unit of the predictor)")
     heading(ax, _chosen_of("L1 path", len(moved), table.shape[1]), tau)
     if s[-1] > 0:
         label_ends(ax, float(s[-1]), ends, 0.0)

@@ -8,24 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import CrossingWarning, InputError, NotDefinedError, warn
+from qreg_boost.base.checks import CrossingWarning, InputError, NotDefinedError, check_alpha, warn
 
 if TYPE_CHECKING:
     from qreg_boost.quantreg.results import QRegResults
-
-
-def check_alpha(alpha: Any) -> float:
-    """Return `alpha` as a float strictly between 0 and 1.
-
-    >>> check_alpha(0.05)
-    0.05
-    """
-    number = float(alpha) if isinstance(alpha, (int, float, np.floating)) and not isinstance(alpha, bool) else np.nan
-    if 0.0 < number < 1.0:
-        return number
-    written = f"For {number:g} % intervals write alpha={1 - number / 100:.4g}."
-    hint = written if 50.0 <= number < 100.0 else "0.05 gives 95 % intervals."
-    raise InputError(f"`alpha` must lie strictly between 0 and 1; got {alpha!r}. {hint}")
 
 
 def t_quantile(level: float, df: int) -> float:

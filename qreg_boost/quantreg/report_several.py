@@ -56,7 +56,7 @@ def _right(process: QRegProcess) -> Iterator[Fact]:
     yield Fact("Rows dropped (missing)", str(first.facts.n_dropped))
     yield Fact("Df residuals", str(first.df_resid))
     try:
-        yield Fact("Rows that cross", f"{process.crossings} of {len(process.fittedvalues)}")
+        yield Fact("Rows that cross", "{} of {}".format(*process.crossed))
     except NotDefinedError:
         return
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import NotDefinedError, check_choice
+from qreg_boost.base.checks import NotDefinedError, check_alpha, check_choice
 from qreg_boost.base.evaluation import Judged
 from qreg_boost.base.results import FitResults
 from qreg_boost.quantreg import predicting, tables
@@ -149,7 +149,7 @@ class QRegResults(Judged, FitResults):
         alpha : float, optional
             By default 0.1 where they come from rank inversion, as in R, and 0.05 otherwise. Ends may be infinite.
         """
-        alpha = self.usual_alpha if alpha is None else predicting.check_alpha(alpha)
+        alpha = self.usual_alpha if alpha is None else check_alpha(alpha)
         estimate = self._estimate if alpha == self.usual_alpha else None
         if KINDS[self.se].intervals_only:
             estimate = self._ask(self.choice, alpha) if estimate is None else estimate

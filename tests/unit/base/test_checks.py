@@ -132,6 +132,13 @@ def test_nearest() -> None:
     assert checks.nearest("zzz", ["foodexp", "income"]) == ""
 
 
+def test_what_was_begun_goes_before_what_looks_alike() -> None:
+    learners = ["linear", "componentwise", "joint", "spline", "stump", "tree"]
+    assert checks.nearest("lin", learners) == " Did you mean 'linear'?"
+    assert checks.nearest("comp", learners) == " Did you mean 'componentwise'?"
+    assert checks.nearest("x", ["x1", "x2", "income"]) == checks.nearest("x", ["x1", "x2"])  # two were begun so
+
+
 @pytest.mark.parametrize(
     "kind",
     [checks.FormulaError, checks.NotDefinedError, checks.FileFormatError, checks.MissingDependencyError],

@@ -78,6 +78,12 @@ def test_given_matrix_keeps_its_weights() -> None:
     assert not folds.held[~SOME].any()
 
 
+def test_one_fold_is_one() -> None:
+    pair = (np.arange(10), np.arange(10, 20))
+    assert make_folds([pair], 0, ALL, ROWS, None).kind == "1 given fold"
+    assert make_folds(np.repeat([1.0, 0.0], 10)[:, None], 0, ALL, ROWS, None).kind == "1 given fold"
+
+
 def test_labels_in_their_order() -> None:
     folds = make_folds(np.array(["b", "a"] * 10), 0, ALL, ROWS, None)
     assert folds.held[:, 0].tolist() == [False, True] * 10 and folds.kind == "2 given folds"

@@ -445,6 +445,38 @@ def test_stumps_that_never_leave_their_first_stump_are_warned_of(seed: int) -> N
             assert qb.QBC(y, X, 0.45, learner="stump", mstop=200, progress=False, **vain).fit().selected.nunique() == 1
 
 
+@pytest.mark.filterwarnings("ignore::qreg_boost.base.checks.ConvergenceWarning")
+def test_a_run_at_rest_says_so_when_it_comes_from_a_file(tmp_path) -> None:
+    fit = qb.qbc("y ~ g", DATA, 0.5, learner="stump", mstop=60, h=0.01, progress=False)
+    assert fit.resting_since is not None and fit.near_boundary < 0.05
+    again = qb.load(fit.save(tmp_path / "fit.qb"))
+    assert (again.resting_since, again.near_boundary) == (fit.resting_since, fit.near_boundary)
+    assert str(again.summary()) == str(fit.summary())
+    twice = qb.load(again.save(tmp_path / "fit.qb"))
+    assert str(twice.summary()) == str(fit.summary())
+    assert again.at(50).resting_since is None  # known of the iteration that was saved alone
+
+
+def test_what_has_a_probability_is_named_by_each_family() -> None:
+    named = {
+        "qbc": r"prob_cell\(new\)",
+        "adaboost": r"which side of 1/2 P\(yes\).*jous\(",
+        "l2boost": "below 0 and above 1",
+    }
+    for family, said in named.items():
+        with pytest.raises(NotDefinedError, match=said):
+            fitted(family).predict_proba()
+
+
+def test_the_start_is_told_once() -> None:
+    lines = str(fitted("logitboost")).splitlines()
+    assert "Start: 0 (P = 1/2)" in lines
+    assert any(
+        line.startswith("Start: 0.") and line.endswith("(half the log-odds)")
+        for line in str(fitted("logitboost gradient")).splitlines()
+    )
+
+
 def test_several_runs_at_rest_are_one_warning() -> None:
     y, X = noisy(0)
     with pytest.warns(ConvergenceWarning) as caught:

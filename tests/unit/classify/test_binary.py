@@ -183,16 +183,16 @@ def test_the_unsmoothed_score_counts_rows() -> None:
 
 def test_intervals_hold_the_coefficients_and_do_not_depend_on_workers() -> None:
     fit = fitted(frame(300))
-    one = fit.conf_int(level=0.9, reps=30, rng=1, progress=False)
-    two = fit.conf_int(level=0.9, reps=30, rng=1, n_jobs=2, progress=False)
+    one = fit.conf_int(alpha=0.1, reps=30, rng=1, progress=False)
+    two = fit.conf_int(alpha=0.1, reps=30, rng=1, n_jobs=2, progress=False)
     pd.testing.assert_frame_equal(one, two)
     assert (one["lower"] < one["upper"]).all()
     assert (one["lower"] - 0.3 < fit.params).all() and (fit.params < one["upper"] + 0.3).all()
-    wide = fit.conf_int(level=0.99, reps=30, rng=1, progress=False)
+    wide = fit.conf_int(alpha=0.01, reps=30, rng=1, progress=False)
     assert (wide["lower"] <= one["lower"]).all() and (wide["upper"] >= one["upper"]).all()
-    table = fit.tidy(conf_int=True, reps=30, rng=1, level=0.9, progress=False)
+    table = fit.tidy(conf_int=True, reps=30, rng=1, alpha=0.1, progress=False)
     np.testing.assert_array_equal(table["conf_low"], one["lower"])
-    assert "[0.05" in str(fit.summary(conf_int=True, reps=5, level=0.9, progress=False))
+    assert "[0.05" in str(fit.summary(conf_int=True, reps=5, alpha=0.1, progress=False))
 
 
 def test_warnings() -> None:
@@ -236,8 +236,10 @@ def test_columns_are_checked() -> None:
         fitted(data.assign(y=np.resize(["a", "b", "c"], len(data))))
     with pytest.raises(InputError, match="Unknown option 'start'"):
         qb.BinaryQReg([0, 1], [[0.0], [1.0]], start=3)
-    with pytest.raises(InputError, match="`level` must lie"):
-        fitted(data).conf_int(level=95)
+    with pytest.raises(
+        InputError, match=r"`alpha` must lie strictly between 0 and 1; got 95\. For 95 % intervals write alpha=0\.05"
+    ):
+        fitted(data).conf_int(alpha=95)
 
 
 @pytest.mark.parametrize("rows", [False, True])

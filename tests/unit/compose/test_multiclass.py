@@ -33,6 +33,17 @@ def test_one_versus_all_is_made_of_fits_of_each_class(booster: str) -> None:
     assert fit.error_rate == (fit.predict() != data["y"]).mean()
 
 
+def test_a_number_that_measures_is_no_label() -> None:
+    """It once took a classifier for each of its values."""
+    data = three_classes()
+    with pytest.raises(InputError, match=r"Response 'a' has \d+ distinct numbers, such as .*pandas\.cut.*qbr"):
+        fitted(data, "a ~ b")
+    whole = data.assign(a=np.repeat([1.0, 2.0, 4.0], -(-len(data) // 3))[: len(data)])
+    assert fitted(whole, "a ~ b").classes == (1.0, 2.0, 4.0)
+    halves = data.assign(a=pd.Categorical(0.5 * whole["a"]))  # categories are labels, whatever they look like
+    assert fitted(halves, "a ~ b").classes == (0.5, 1.0, 2.0)
+
+
 @pytest.mark.parametrize("code", ["ova", "ovo", "ecoc"])
 @pytest.mark.parametrize("decoding", [None, "hamming", "loss"])
 def test_codes_tell_classes_apart(code: str, decoding: str | None) -> None:

@@ -94,6 +94,7 @@ def test_rows_that_cannot_be_predicted() -> None:
         ({"classifier": Unweighted()}, "Unweighted takes no weights"),
         ({"classifier": "svm"}, "must be one of"),
         ({"classifier": "qbc", "colour": 1}, "qbc has no option 'colour'"),
+        ({"booster": "qbc"}, "has no option 'booster'. In quanting the booster is `classifier`"),
     ],
 )
 def test_options_are_checked(change: dict, message: str) -> None:

@@ -224,6 +224,12 @@ def test_the_process_has_names_and_agrees_with_single_fits(tmp_path) -> None:
         again.fit_at(0.5)
 
 
+def test_loaded_fits_at_several_taus_tell_how_many_rows_cross(tmp_path) -> None:
+    fits = qb.qreg("y ~ x + z", DATA, tau=[0.49, 0.5, 0.51])
+    again = qb.load(fits.save(tmp_path / "fits.qb"))
+    assert "Rows that cross" in str(fits.summary()) and str(again.summary()) == str(fits.summary())
+
+
 def test_the_l1_path_has_names_and_chooses(tmp_path) -> None:
     path = qb.l1qreg("y ~ x + z + g", DATA, tau=0.4)
     end = path.at(s=1e9)
