@@ -42,10 +42,12 @@ class QuantileProcess(Results):
         return iter(self.fits)
 
     def __getitem__(self, tau: Any) -> Any:
-        """Return the fit at one of the taus."""
-        if tau not in self.taus:
+        """Return the fit at one of the taus, which need not be equal to the last digit."""
+        number = isinstance(tau, (int, float, np.number)) and not isinstance(tau, bool)
+        same = np.isclose(np.asarray(self.taus, dtype=float), tau, rtol=1e-9, atol=0.0) if number else np.zeros(1)
+        if not same.any():
             raise InputError(f"No fit at tau={tau!r}; taus: {', '.join(map(str, self.taus))}.")
-        return self.fits[self.taus.index(tau)]
+        return self.fits[int(np.argmax(same))]
 
     @property
     def _columns(self) -> pd.Index:

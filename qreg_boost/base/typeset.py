@@ -283,13 +283,15 @@ def name_of(function: Callable[..., Any]) -> str:
 def in_call(value: Any) -> str:
     """Return a value as the call shows it: arrays as lists, functions by name.
 
-    >>> in_call(np.array([0.5, 1.0])), in_call([np.float64(0.5)]), in_call({"f": len})
-    ('[0.5, 1.0]', '[0.5]', "{'f': len}")
+    >>> in_call(np.array([0.5, 1.0])), in_call([np.float64(0.1) + 0.2]), in_call({"f": len})
+    ('[0.5, 1.0]', '[0.3]', "{'f': len}")
     """
     if hasattr(value, "to_numpy"):
         value = value.to_numpy()
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
+    if isinstance(value, float):
+        return repr(float(f"{value:.15g}"))  # 0.3, where a computed grid holds 0.30000000000000004
     if isinstance(value, (list, tuple)):
         if len(value) > MOST_IN_CALL:
             return f"[{in_call(value[0])}, ..., {in_call(value[-1])}]"

@@ -80,7 +80,7 @@ class Function(Kernel):
         """Raise: a file holds no functions."""
         raise InputError(
             f"A file cannot hold the kernel {self}: it is a function of your own. Use a kernel of the package by name, "
-            "or keep the fit with pickle."
+            "or keep the fit with pickle, which takes functions of a module and no lambda."
         )
 
 

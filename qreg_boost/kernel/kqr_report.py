@@ -151,7 +151,7 @@ def describe_several(fits: KQRProcess) -> str:
     head = [f"{first.title}, {len(fits)} quantile{'s' if len(fits) > 1 else ''}", ""]
     head += ["Call:", *wrap(first.facts.call, WIDTH, 4), "", told]
     table = pd.DataFrame([fit.sides()["count"].to_list() for fit in fits], columns=list(SIDE_HEADS))
-    table.insert(0, "tau", [f"{tau}" for tau in fits.taus])
+    table.insert(0, "tau", [f"{float(tau):.6g}" for tau in fits.taus])
     table["check loss"] = [number(fit.risk) for fit in fits]
     table["R1"] = ["" if np.isnan(fit.prsquared) else fraction(fit.prsquared) for fit in fits]
     return "\n".join([*head, *table.to_string(index=False).split("\n")])

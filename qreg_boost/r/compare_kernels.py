@@ -36,6 +36,8 @@ def compare_kqr(fit: Any) -> Comparison:
     kernel = ready.kernel
     given = {("sigma" if name == "gamma" else name): value for name, value in kernel.parameters.items()}
     precomputed = not kernel.kernlab or kernel.name == "precomputed" or ready.low_rank is not None
+    if kernel.name == "spline" and (ready.X < 0.0).any():  # kernlab's is no kernel there
+        precomputed = True
     K = ready.form.times(np.eye(len(ready.y)))[np.ix_(rows, rows)]
     y = ready.y[rows]
     X, name = (K, "kernelMatrix") if precomputed else (ready.X[rows], kernel.kernlab)

@@ -39,6 +39,7 @@ def test_kernel_functions_are_kernlabs(kernel: str) -> None:
         kernel, KERNELS[kernel].get("gamma", 0.3 if kernel == "rbf" else "sigest"), KERNELS[kernel].get("kpar")
     )
     X = np.random.default_rng(0).normal(size=(7, 3))
+    X = np.abs(X) if kernel == "spline" else X  # below 0 kernlab's is no kernel
     given = {("sigma" if name == "gamma" else name): value for name, value in made.parameters.items()}
     K = evaluate(
         "unclass(kernlab::kernelMatrix(do.call(getExportedValue('kernlab', name), kpar), X))",
@@ -55,6 +56,10 @@ def test_kqr_is_kernlabs_optimum(kernel: str, tau: float) -> None:
     assert found.gap <= 1e-8, found
     assert found.agrees, found
     assert fit.duality_gap <= 1e-8
+
+
+def test_a_spline_below_nil_is_compared_by_its_matrix() -> None:
+    assert qb.kqr("y ~ x + z", noisy(), C=0.5, kernel="spline", standardize=False).compare_r().agrees
 
 
 @pytest.mark.parametrize("C", [0.1, 1.0, 100.0])

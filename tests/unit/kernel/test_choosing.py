@@ -107,3 +107,9 @@ def test_each_cost_is_tried_once() -> None:
         qb.kqr("y ~ x", DATA, C=[1.0, 1.0], gamma=[0.5, 0.5]).cv_result  # noqa: B018
     with pytest.raises(InputError, match=r"The kernel \(linear\) has no gamma to choose"):
         qb.kqr("y ~ x", DATA, kernel="linear").cv(C=[1.0], gamma=0.5)
+
+
+@pytest.mark.parametrize("n_jobs", [0, "a", True, 1.5])
+def test_workers_are_counted(n_jobs: object) -> None:
+    with pytest.raises(InputError, match="`n_jobs` must be a number of workers, or -1 for all processors"):
+        qb.kqr("y ~ x", DATA, gamma=1.0).cv(C=[1.0, 2.0], k=3, n_jobs=n_jobs)

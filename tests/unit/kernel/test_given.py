@@ -135,7 +135,18 @@ def test_definite_matrices() -> None:
     assert found is not None and found.least == pytest.approx(np.linalg.eigvalsh(K)[0] - 0.5)
     values = {"linear": True, "rbf": True, "laplace": True, "polynomial": True, "tanh": False}
     assert {name: read_kernel(name).definite(X) for name in values} == values
-    assert not read_kernel("spline").definite(X) and read_kernel("spline").definite(np.abs(X))
+    # splines have their knots above 0, and are straight lines below
+    spline = read_kernel("spline")
+    assert spline.definite(X) and indefinite(spline.matrix(X)) is None
+    x = np.linspace(-9, 0, 10)[:, None]
+    np.testing.assert_allclose(np.diff(spline.matrix(x, np.array([[0.7], [2.0]])), 2, axis=0), 0.0, atol=1e-12)
+
+
+def test_a_spline_goes_on_as_a_straight_line_on_both_sides() -> None:
+    x = np.linspace(3.0, 8.0, 60)
+    fit = qb.KQR(np.sin(x), x, kernel="spline", C=100.0).fit()
+    for outside in (np.linspace(-20.0, 3.0, 9), np.linspace(8.0, 30.0, 9)):
+        np.testing.assert_allclose(np.diff(fit.predict(outside[:, None]), 2), 0.0, atol=1e-9)
 
 
 # -- what is said of a kernel ------------------------------------------------------------------------------------------

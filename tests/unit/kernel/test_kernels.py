@@ -19,7 +19,7 @@ Z = RNG.normal(size=(17, 4))
 
 
 def spline(x: np.ndarray, z: np.ndarray) -> float:
-    m = np.minimum(x, z)
+    m = np.maximum(np.minimum(x, z), 0.0)
     return float(np.prod(1 + x * z + x * z * m - (x + z) / 2 * m**2 + m**3 / 3))
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import qreg_boost as qb
-from qreg_boost.base.checks import CrossingWarning, NotDefinedError
+from qreg_boost.base.checks import CrossingWarning, InputError, NotDefinedError
 
 ENGEL = qb.datasets.load("engel").iloc[::3]
 TAUS = [0.75, 0.25]
@@ -78,6 +78,15 @@ def test_every_public_name_answers_or_says_what_to_ask(fits) -> None:
             else:
                 answered += 1
         assert answered > 25
+
+
+def test_taus_of_a_grid_are_found_and_printed_without_their_rounding() -> None:
+    fits = qb.kqr("foodexp ~ income", ENGEL, tau=np.linspace(0.1, 0.9, 9), gamma=0.1)
+    assert fits[0.3] is fits.fits[2] and fits[0.7] is fits.fits[6]
+    assert "0000000" not in str(fits)
+    for tau in (0.35, "0.3", True, None):
+        with pytest.raises(InputError, match="No fit at tau="):
+            fits[tau]
 
 
 def test_rearranged_predictions_are_sorted_whatever_the_order_of_taus() -> None:
