@@ -49,23 +49,25 @@ def kqr(
     tau : float or list of floats
         Quantile level, strictly between 0 and 1; a list gives a `KQRProcess`.
     C : float or list of floats
-        What a unit of check loss weighs against the penalty; of several, cross-validation chooses.
+        What a unit of check loss weighs against the penalty; of several, cross-validation chooses: one C and one gamma
+        for all taus, of least mean loss over them (``cv_result.best_by_tau`` has what is best for each).
     kernel : str, Kernel or callable
         "rbf", exp(-gamma |x - z|^2); "linear"; "laplace", exp(-gamma |x - z|); "polynomial"; "tanh"; "spline";
         kernlab's names ("rbfdot", ...); a kernel of `qreg_boost.kernel.kernels`; a function of two matrices of rows, or
-        of two rows.
+        of two rows. One that is not positive semidefinite, as "tanh" hardly ever is, has no certified optimum.
     gamma : float, "sigest", "median", or list of these
         Of the radial kernels; kernlab's sigma. "sigest": the mean of the reciprocals of the 0.9 and 0.1 quantiles of
-        the squared distances between rows, over all pairs (of more than 4000 rows, of 4000 at equal steps). "median":
-        the reciprocal of their median. Of several, cross-validation chooses.
+        the squared distances between rows, over all pairs (of more than 4000 rows, of 4000 of them); whole weights
+        count as repeated rows. "median": the reciprocal of their median. Of several, cross-validation chooses.
     kpar : mapping, optional
-        Further parameters: ``degree``, ``scale``, ``offset``; ``sigma`` is gamma.
+        Further parameters: ``degree``, ``scale``, ``offset``; ``sigma`` is gamma. kernlab's "automatic" is "sigest".
     standardize : bool
         Whether predictors and response are brought to mean 0 and standard deviation 1 first (predictors of the spline
         kernel to [0, 1]). C and gamma are meant on that scale; without it, on the data's.
     noncrossing : bool
-        Whether fits at several taus are held together so that they do not cross at the rows; at most 6000 unknowns,
-        taus times rows.
+        Whether fits at several taus are held apart so that they do not cross at the rows; at most 6000 unknowns, taus
+        times rows. Cross-validation holds them apart in each fold too, which takes long: to save time, choose C and
+        gamma by separate fits and pass them.
     low_rank : int or float, optional
         Replace the kernel matrix by one of this rank, or of as small a rank as loses this part of it (below 1).
     folds, k, rng, n_jobs, progress
