@@ -253,8 +253,7 @@ class Blocks:
         if found is None:
             raise InputError(
                 "The quadratic program has no unique Newton step: the kernel matrix is not positive semidefinite (the "
-                "tanh kernel's need not be, nor one of your own), "
-                "or the equalities depend on each other."
+                "tanh kernel's need not be, nor one of your own), or the equalities depend on each other."
             )
         return found
 

@@ -11,8 +11,8 @@ import numpy as np
 from qreg_boost.base.checks import InputError
 
 REMEDY = (
-    "Take other parameters, a kernel that always is (rbf, laplace, linear, polynomial, spline), or a precomputed matrix "
-    "with enough added to its diagonal."
+    "Take other parameters, a kernel that always is (rbf, laplace, linear, polynomial, spline), or a precomputed "
+    "matrix with enough added to its diagonal."
 )
 ROUNDING = 1e-8
 """An eigenvalue may be below 0 by this share of the largest element."""
