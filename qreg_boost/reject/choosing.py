@@ -13,6 +13,7 @@ import pandas as pd
 
 from qreg_boost.base.checks import InputError, check_bool
 from qreg_boost.base.resampling import Folds
+from qreg_boost.base.typeset import WIDTH, wrap
 from qreg_boost.reject.figures import counts_table, figures_by_group
 from qreg_boost.reject.groups import groups_of_rows, name_of
 from qreg_boost.reject.prices import Prices, check_price
@@ -63,8 +64,10 @@ def values_of(values: Any, name: str) -> list[Any]:
     >>> values_of(2.0, "C"), values_of([1, 2], "C")
     ([2.0], [1, 2])
     """
-    if isinstance(values, (str, int, float, np.number)) or not hasattr(values, "__iter__"):
-        return [values]
+    if isinstance(values, str) or not hasattr(values, "__iter__"):
+        return [values.item() if isinstance(values, np.generic) else values]
+    if isinstance(values, np.ndarray) and not values.ndim:
+        return [values.item()]
     found = list(values)
     if not found:
         raise InputError(f"The grid of `{name}` is empty.")
@@ -252,4 +255,4 @@ class RejectCV:
         each = " at each d" if len(self.prices) > 1 else ""
         least = f"; the least of {several} settings{each} (table has all)" if several > 1 else ""
         shown = self.best.to_string(index=False, float_format=lambda v: f"{v:.4g}")
-        return f"Out of fold: {what}, {self.folds.kind}{least}\n{shown}"
+        return "\n".join([*wrap(f"Out of fold: {what}, {self.folds.kind}{least}", WIDTH), shown])

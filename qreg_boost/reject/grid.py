@@ -82,12 +82,12 @@ class Found:
             self.counts.reshape(prices, kernels * costs, folds, 2, 3), self.signs.reshape(prices, kernels * costs, -1)
         )
 
-    def settings(self, C: tuple[float, ...]) -> tuple[Setting, ...]:
-        """Return every kernel with every C, in the order of the predictions."""
+    def settings(self, grid: Grid) -> tuple[Setting, ...]:
+        """Return every kernel with every C, in the order of the predictions; a gamma by rule is shown as a number."""
         found = []
-        for j, kernel in enumerate(self.kernels):
+        for j, (kernel, given) in enumerate(zip(self.kernels, grid.kernels, strict=True)):
             own = {"gamma": kernel.gamma} if hasattr(kernel, "gamma") else {"kernel": str(kernel)}
-            found += [Setting({**own, "C": one}, {"C": one, "kernel": kernel}, (one, j)) for one in C]
+            found += [Setting({**own, "C": one}, {"C": one, "kernel": given}, (one, j)) for one in grid.C]
         return tuple(found)
 
 

@@ -228,7 +228,14 @@ class RejectClassifier(ClassModel):
             X, y, weights, self.options["mu"], self.options["method"], self.starts, self.random, seed, folds
         )
         found = cross_validate(problem, grid, how.n_jobs, how.progress)
-        return RejectCV(found.out_of_fold(), found.settings(grid.C), grid.prices, folds, self, found)
+        if found.unsolved:
+            runs = "fit" if found.unsolved == 1 else "fits, counted by start,"
+            warn(
+                f"{found.unsolved} {runs} of the cross-validation had a convex program that did not end as optimal "
+                f"(largest residual of the optimality conditions {found.kkt:.1e}). Rescale the predictors, or lower C.",
+                ConvergenceWarning,
+            )
+        return RejectCV(found.out_of_fold(), found.settings(grid), grid.prices, folds, self, found)
 
     def at(self, options: Mapping[str, Any], prices: Prices, known: Mapping[str, Any]) -> RejectResults:
         """Return a fit of these rows with another C, kernel and price, of which it is known how it does out of fold."""

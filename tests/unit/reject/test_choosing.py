@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from qreg_boost.api_reject import reject_classifier
-from qreg_boost.base.checks import InputError
+from qreg_boost.base.checks import ConvergenceWarning, InputError
 from qreg_boost.reject.folds import reject_folds
 from qreg_boost.reject.model import RejectClassifier
 from tests.unit.reject.cases import overlapping
@@ -92,7 +94,7 @@ def test_what_was_held_out_is_said() -> None:
         ({"folds": "bootstrap", "k": 3}, "bootstrap, 3 replicates"),
     ):
         cv = fit.cv(C=[1.0, 4.0], progress=False, **how)
-        assert repr(cv).startswith(f"Out of fold: 0-d-1 risk, {said}; the least of 2 settings (table has all)\n")
+        assert f"Out of fold: 0-d-1 risk, {said}; the least of 2 settings (table has all)" in " ".join(repr(cv).split())
         text = " ".join(cv.refit().summary().as_text().split())
         assert f"Out of fold: {said}, the least risk of 2 settings and so a little too good." in text
     assert "the least" not in repr(fit.cv(k=3, progress=False))
@@ -194,7 +196,17 @@ def test_risk_against_d() -> None:
     assert curve.best["d"].tolist() == pytest.approx(np.arange(0.05, 0.55, 0.05).tolist())
     assert curve.best["rejection_rate"].iloc[-1] == 0.0
     assert curve.best["rejection_rate"].iloc[0] > curve.best["rejection_rate"].iloc[6]
-    assert "Out of fold: 0-d-1 risk, 4-fold cross-validation, stratified by class" in repr(curve)
+    assert repr(curve).startswith("Out of fold: 0-d-1 risk, 4-fold cross-validation, stratified by class\n")
+    assert fitted().cv(d=np.array(0.1), C=np.float64(2.0), k=3, progress=False).table["d"].tolist() == [0.1]
+
+
+def test_programs_that_are_not_solved_are_told_of() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = fitted(kernel="linear", C=1e12)
+    with pytest.warns(ConvergenceWarning, match="of the cross-validation had a convex program that did not end as opt"):
+        cv = fit.cv(k=3, progress=False)
+    assert cv.found.unsolved > 0
 
 
 def test_grids_are_checked() -> None:
