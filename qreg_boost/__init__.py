@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qreg_boost import datasets
+from qreg_boost import datasets, errors
 from qreg_boost.api import anova, l1qreg, qbr, qreg, qreg_process
 from qreg_boost.api_classes import adaboost, l2boost, logitboost, qbc
 from qreg_boost.api_compose import jous, multiclass, quanting
@@ -12,8 +12,15 @@ from qreg_boost.api_reject import reject_classifier
 from qreg_boost.api_rivals import binary_qreg, median_classifier
 from qreg_boost.base.process import QuantileProcess
 from qreg_boost.boosting.classifier_model import QBC, AdaBoost, LogitBoost
-from qreg_boost.boosting.classifier_results import ClassBoostResults, QBCResults
+from qreg_boost.boosting.classifier_results import (
+    AdaBoostResults,
+    ClassBoostResults,
+    L2ClassResults,
+    LogitBoostResults,
+    QBCResults,
+)
 from qreg_boost.boosting.l2_model import L2Boost
+from qreg_boost.boosting.l2_results import L2Results
 from qreg_boost.boosting.model import QBR
 from qreg_boost.boosting.qbc_process_results import QBCProcess
 from qreg_boost.boosting.qbr_results import QBRResults
@@ -34,8 +41,14 @@ from qreg_boost.haar import haar_features, haar_layout, integral_image
 from qreg_boost.kernel.kqr_model import KQR
 from qreg_boost.kernel.kqr_process_results import KQRProcess
 from qreg_boost.kernel.kqr_results import KQRResults
+from qreg_boost.quantreg.anova_results import AnovaResult
+from qreg_boost.quantreg.l1_cv import L1CV
+from qreg_boost.quantreg.l1_model import L1QReg
+from qreg_boost.quantreg.l1_results import L1Fit, L1Results
 from qreg_boost.quantreg.model import QReg
+from qreg_boost.quantreg.process_results import QRegPath
 from qreg_boost.quantreg.results import QRegResults
+from qreg_boost.quantreg.several import QRegProcess
 from qreg_boost.reject.choosing import RejectCV
 from qreg_boost.reject.model import RejectClassifier
 from qreg_boost.reject.results import RejectResults
@@ -45,9 +58,12 @@ __version__ = "0.1.0"
 __all__ = [
     "CV",
     "KQR",
+    "L1CV",
     "QBC",
     "QBR",
     "AdaBoost",
+    "AdaBoostResults",
+    "AnovaResult",
     "BinaryQReg",
     "BinaryQRegResults",
     "CVResult",
@@ -58,8 +74,14 @@ __all__ = [
     "JousResults",
     "KQRProcess",
     "KQRResults",
+    "L1Fit",
+    "L1QReg",
+    "L1Results",
     "L2Boost",
+    "L2ClassResults",
+    "L2Results",
     "LogitBoost",
+    "LogitBoostResults",
     "MedianClassifier",
     "MedianResults",
     "MultiClass",
@@ -70,6 +92,8 @@ __all__ = [
     "QBCResults",
     "QBRResults",
     "QReg",
+    "QRegPath",
+    "QRegProcess",
     "QRegResults",
     "QuantileProcess",
     "Quanting",
@@ -82,6 +106,7 @@ __all__ = [
     "anova",
     "binary_qreg",
     "datasets",
+    "errors",
     "haar_features",
     "haar_layout",
     "integral_image",

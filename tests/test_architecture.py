@@ -33,13 +33,14 @@ MAY_IMPORT = {
     "api_kernels": {"base", *WINGS},
     "api_reject": {"base", "compose", *WINGS},
     "api_rivals": {"base", *WINGS},
+    "errors": {"base", "quantreg"},
     "sklearn": {"api", "base", "compose", *WINGS},
     "cli": {"api", "api_files", "base", "datasets"},
     "__main__": {"cli"},
     "__init__": {
         *("api", "api_classes", "api_compose", "api_files", "api_kernels", "api_reject"),
         "api_rivals",
-        *("base", "compose", "datasets", "haar", *WINGS),
+        *("base", "compose", "datasets", "errors", "haar", *WINGS),
     },
 }
 # (importing module, imported part): the results of boosting ask quantreg's solvers for the optimality gap.

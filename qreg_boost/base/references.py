@@ -32,7 +32,8 @@ KEYWORDS = frozenset(["in", "is", "not", "and", "or", "if", "else"])
 RENAMED = {"^": "**", "%%": "%", "%/%": "//", "&&": "&", "||": "|"}
 PYTHON = ("len", "int", "float", "bool", "str", "list", "tuple", "dict", "range", "min", "max", "sum", "pow", "divmod")
 R_ONLY = {
-    "offset": "an offset is an argument here: leave it out of the formula and pass offset=, a column name or an array",
+    "offset": "an offset is an argument of the functions that take one: leave it out of the formula and pass offset=, a "
+    "column name or an array",
     "as.factor": "write C({args}) or factor({args})",
     "as.ordered": "write C({args}), or make the column an ordered categorical",
     "ordered": "write C({args}), or make the column an ordered categorical",
@@ -45,6 +46,10 @@ R_ONLY = {
     "interaction": "write a:b",
     "ns": "write cr(x, df=5) for ns(x, 4): a natural cubic spline that holds the constant too, hence df + 1",
     "s": "write bs({first}, df=5) or cr({first}, df=5)",
+    "bbs": "it is a learner here: write {first} and pass learner={{'{first}': 'spline'}}",
+    "bols": "it is the usual learner here: write {args}",
+    "btree": "it is a learner here: write the columns, joined by +, and pass learner='tree'",
+    "qss": "write bs({first}, df=5) or cr({first}, df=5)",
     "cbind": "fit one model for each response",
     "strata": "strata have no meaning here",
     "lag": "make the lagged column in `data` first, with shift()",

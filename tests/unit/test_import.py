@@ -45,6 +45,27 @@ def test_public_names_exist() -> None:
     assert "sklearn" not in qreg_boost.__all__ and "r" not in qreg_boost.__all__
 
 
+def test_results_of_every_kind_are_public() -> None:
+    """Whatever a formula function or `load` returns has a name to test for."""
+    import qreg_boost
+    from qreg_boost.api_files import _PROCESSES, _RESTORERS
+
+    assert [name for name in (*_RESTORERS, *_PROCESSES) if name not in qreg_boost.__all__] == []
+
+
+def test_errors_and_warnings_have_a_public_name() -> None:
+    import qreg_boost
+    from qreg_boost.base import checks
+
+    own = [
+        name
+        for name, kind in vars(checks).items()
+        if isinstance(kind, type) and issubclass(kind, Exception) and kind.__module__ == checks.__name__
+    ]
+    assert own and [name for name in own if name not in qreg_boost.errors.__all__] == []
+    assert all(hasattr(qreg_boost.errors, name) for name in qreg_boost.errors.__all__)
+
+
 def test_version_is_that_of_the_installed_package() -> None:
     from importlib.metadata import version
 

@@ -13,7 +13,9 @@ import qreg_boost as qb
 
 REFERENCE = Path(__file__).parents[2] / "vignettes" / "reference"
 NAMED = re.findall(
-    r"^\.\. auto(?:function|class):: (\S+)", "\n".join(page.read_text() for page in REFERENCE.glob("*.md")), re.M
+    r"^\.\. auto(?:function|class|exception):: (\S+)",
+    "\n".join(page.read_text() for page in REFERENCE.glob("*.md")),
+    re.M,
 )
 
 
@@ -21,6 +23,7 @@ def test_every_public_name_is_in_the_reference() -> None:
     public = {name for name in qb.__all__ if not (name.startswith("__") or ismodule(getattr(qb, name)))}
     shown = {name.rpartition(".")[2] for name in NAMED}
     assert public <= shown
+    assert set(qb.errors.__all__) <= shown
 
 
 @pytest.mark.parametrize("name", NAMED)

@@ -89,6 +89,24 @@ def test_the_remedy_for_a_smooth_leaves_its_options_out(data: pd.DataFrame) -> N
     assert "learner" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("written", "formula", "options"),
+    [
+        ("bols(x)", "y ~ x", {}),
+        ("bbs(x)", "y ~ x", {"learner": {"x": "spline"}}),
+        ("bbs(x, df = 6)", "y ~ x", {"learner": {"x": "spline"}}),
+        ("btree(x)", "y ~ x", {"learner": "tree"}),
+    ],
+)
+def test_learners_of_mboost_are_options_here(data: pd.DataFrame, written: str, formula: str, options: dict) -> None:
+    """They once were "Did you mean 'bs'?", which is another model."""
+    with pytest.raises(FormulaError, match="is R's; it is") as caught:
+        qb.qbr(f"y ~ {written}", data)
+    for option in options.items():
+        assert "{}={!r}".format(*option) in str(caught.value)
+    assert qb.qbr(formula, data, mstop=2, **options).nobs == 40
+
+
 def test_the_natural_spline_named_instead_is_that_of_r(data: pd.DataFrame) -> None:
     from scipy.interpolate import CubicSpline
 
