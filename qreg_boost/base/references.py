@@ -32,8 +32,8 @@ KEYWORDS = frozenset(["in", "is", "not", "and", "or", "if", "else"])
 RENAMED = {"^": "**", "%%": "%", "%/%": "//", "&&": "&", "||": "|"}
 PYTHON = ("len", "int", "float", "bool", "str", "list", "tuple", "dict", "range", "min", "max", "sum", "pow", "divmod")
 R_ONLY = {
-    "offset": "an offset is an argument of the functions that take one: leave it out of the formula and pass offset=, a "
-    "column name or an array",
+    "offset": "an offset is an argument of the functions that take one: leave it out of the formula and pass offset=, "
+    "a column name or an array",
     "as.factor": "write C({args}) or factor({args})",
     "as.ordered": "write C({args}), or make the column an ordered categorical",
     "ordered": "write C({args}), or make the column an ordered categorical",
