@@ -91,8 +91,8 @@ def reject_classifier(
     progress : bool
         Whether runs of more than two seconds show a bar.
     **options
-        For "chow": probability, and with ``probability="logitboost"`` options of `logitboost`. For "qbc_pair": options
-        of `qbc` (learner, mstop, nu, step, h).
+        For "chow": probability, with ``probability="logitboost"`` options of `logitboost`, with an estimator
+        ``weight_name``, what its ``fit`` calls weights. For "qbc_pair": options of `qbc` (learner, mstop, nu, step, h).
 
     Returns
     -------

@@ -79,6 +79,8 @@ class Chow(WithholdingModel):
     probability : {"logit", "logitboost"} or estimator
         A logistic regression; a booster of this package, which takes `options`; or an object with ``fit(X, y)`` and
         ``predict_proba(X)``, which is copied.
+    weight_name : str
+        What the estimator's ``fit`` calls weights of rows: "<step>__sample_weight" for a pipeline.
     **options
         Of the booster: learner, mstop, nu, ...
     names : sequence of str, optional
@@ -96,7 +98,11 @@ class Chow(WithholdingModel):
     """
 
     method: ClassVar[str] = "chow"
-    defaults: ClassVar[dict[str, Any]] = {**WithholdingModel.defaults, "probability": "logit"}
+    defaults: ClassVar[dict[str, Any]] = {
+        **WithholdingModel.defaults,
+        "probability": "logit",
+        "weight_name": "sample_weight",
+    }
 
     def _inner(self, given: Mapping[str, Any]) -> None:
         inner = {name: value for name, value in given.items() if name not in self.defaults}
@@ -114,9 +120,11 @@ class Chow(WithholdingModel):
                     'probability="logitboost".'
                 )
             return
+        if isinstance(wanted, type):
+            raise InputError(f"`probability` is the class {wanted.__name__}; pass an object: {wanted.__name__}(...).")
         if not isinstance(wanted, str) and not hasattr(wanted, "predict_proba"):
             raise InputError(f"{type(wanted).__name__} has no predict_proba(X), so Chow's rule has no probabilities.")
-        self.booster = as_booster(wanted, inner)
+        self.booster = as_booster(wanted, inner, given.get("weight_name", self.defaults["weight_name"]))
 
     @property
     def _name(self) -> str:

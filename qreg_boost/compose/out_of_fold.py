@@ -108,13 +108,18 @@ def _collected(
 
 
 def _rows(design: Any, at: np.ndarray, times: np.ndarray) -> Any:
-    """Return the design of these rows, each so many times; unweighted where nothing is weighed."""
-    weights = times if design.weights is None else times * design.weights[at]
+    """Return the design of these rows, each so many times: repeated where they can be, else weighted."""
+    weights = None if design.weights is None else design.weights[at]
+    if (times != 1.0).any():
+        if weights is None and (times == np.round(times)).all():
+            at = np.repeat(at, times.astype(np.intp))
+        else:
+            weights = times * (1.0 if weights is None else weights)
     return replace(
         design,
         y=design.y[at],
         X=np.ascontiguousarray(design.X[at]),
-        weights=None if design.weights is None and (times == 1.0).all() else weights,
+        weights=weights,
         index=design.index[at],
         rows=design.rows[at],
     )

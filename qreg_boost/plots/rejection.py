@@ -62,7 +62,7 @@ def plot_coverage(found: Any, ax: Any = None) -> Any:
 
 
 def plot_against_d(table: pd.DataFrame, settings: int = 1, ax: Any = None) -> Any:
-    """Return the Axes with out-of-fold risk and rejection rate against the price d.
+    """Return the Axes with out-of-fold risk and rejection rate against the price d; to ask always costs d.
 
     Parameters
     ----------
@@ -89,6 +89,8 @@ def plot_against_d(table: pd.DataFrame, settings: int = 1, ax: Any = None) -> An
             clip_on=False,
         )  # fmt: skip
         ends.append(End(float(values[-1]), text, shade))
+    ax.plot(d, d, color=GREY, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
+    ends.append(End(float(d[-1]), "asking always", GREY))
     ax.set(xlabel="price of withholding, d", ylabel="mean per row, out of fold (bars: one s.e.)")
     ax.set_ylim(bottom=0.0)
     ax.set_xticks(d if len(d) <= MOST_TICKS else d[:: -(-len(d) // MOST_TICKS)])

@@ -306,10 +306,11 @@ class WithholdingResults(ClassResults):
         accuracy = found["accuracy_accepted"]
         right = "none predicted" if np.isnan(accuracy) else f"{share(accuracy)} right of those predicted"
         name = f"Mean cost of a row (event: {self.event})" if self.prices.stated else f"Risk at d = {self.prices}"
+        weighed = " (weights counted)" if self.facts.weighted else ""
         out = "" if known is None else f", {known['risk']:.4g} out of fold"
         return [
             f"{name}: {found['risk']:.4g} in training{out}",
-            f"In training {share(found['rejection_rate'])} of {found['n']:g} rows withheld, {right}",
+            f"In training {share(found['rejection_rate'])} of {self.nobs} rows withheld{weighed}, {right}",
         ]
 
     def tidy(self) -> pd.DataFrame:

@@ -50,7 +50,7 @@ from qreg_boost.reject.results import RejectResults
 from qreg_boost.reject.tally import Tally
 
 ELSEWHERE = {"chow": "Chow", "qbc_pair": "QBCPair"}
-OF_BOOSTERS = ("probability", "learner", "mstop", "nu", "h", "step", "form", "zmax")
+OF_BOOSTERS = ("probability", "weight_name", "learner", "mstop", "nu", "h", "step", "form", "zmax")
 DEFAULTS = {
     "d": USUAL_PRICE, "method": "double_ramp", "kernel": "linear", "C": 1.0, "mu": 1.0, "gamma": "sigest",
     "kpar": None, "cost": None, "standardize": True, "event": None, "starts": 0, "rng": 0, "progress": True,

@@ -131,6 +131,33 @@ def test_an_estimator_is_refitted_on_each_fold() -> None:
     assert "'LogisticRegression'" not in repr(peer)
 
 
+def test_rows_drawn_twice_are_repeated_for_estimators_that_take_no_weights() -> None:
+    neighbors = pytest.importorskip("sklearn.neighbors")
+    fit = fitted(probability=neighbors.KNeighborsClassifier(7))
+    cv = fit.cv(folds="bootstrap", k=3, rng=2, progress=False)
+    codes = cv.predictions(codes=True).to_numpy()
+    times, held = cv.folds.train[:, 2].astype(int), cv.folds.held[:, 2]
+    assert times.max() > 1
+    rows = np.repeat(np.arange(len(DATA)), times)
+    again = Chow(Y.to_numpy()[rows], X.to_numpy()[rows], probability=neighbors.KNeighborsClassifier(7)).fit()
+    assert again.predict(X.to_numpy()[held], codes=True).tolist() == codes[held].tolist()
+    half = np.where(cv.folds.held, 0.0, 0.5)
+    logit = fitted().cv(folds=half, progress=False)
+    np.testing.assert_array_equal(logit.table["risk"], fitted().cv(folds=2.0 * half, progress=False).table["risk"])
+
+
+def test_weights_reach_a_step_of_a_pipeline() -> None:
+    pipeline = pytest.importorskip("sklearn.pipeline")
+    linear = pytest.importorskip("sklearn.linear_model")
+    made = pipeline.Pipeline([("logit", linear.LogisticRegression())])
+    weights = np.where(Y == "yes", 4.0, 1.0)
+    fit = Chow(Y, X, weights=weights, probability=made, weight_name="logit__sample_weight").fit()
+    peer = linear.LogisticRegression().fit(X.to_numpy(), Y == "yes", sample_weight=weights)
+    np.testing.assert_allclose(fit.probability(), peer.predict_proba(X.to_numpy())[:, 1], atol=1e-6)
+    with pytest.raises(InputError, match="the class LogisticRegression; pass an object"):
+        Chow(Y, X, probability=linear.LogisticRegression)
+
+
 def test_a_loaded_fit_with_its_rows_can_be_crossed(tmp_path) -> None:
     from qreg_boost import load
 

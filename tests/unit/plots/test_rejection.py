@@ -39,7 +39,8 @@ def test_coverage() -> None:
 def test_against_d_and_against_C() -> None:
     fit = reject_classifier("y ~ a + b", DATA)
     ax = fit.risk_against_d([0.1, 0.3, 0.5], k=3, progress=False).plot()
-    assert ax.get_xlabel() == "price of withholding, d" and {"risk", "withheld"} <= set(texts(ax))
+    assert ax.get_xlabel() == "price of withholding, d" and {"risk", "withheld", "asking always"} <= set(texts(ax))
+    assert any(np.array_equal(line.get_xdata(), line.get_ydata()) for line in ax.lines)  # it costs d
     ax = reject_classifier("y ~ a + b", DATA, kernel="rbf").cv([0.5, 5], [0.1, 1.0], k=3, progress=False).plot()
     assert ax.get_xscale() == "log" and {"gamma = 0.1", "gamma = 1"} <= set(texts(ax))
     bars = [c for c in ax.containers if hasattr(c, "has_yerr")]

@@ -136,6 +136,7 @@ def test_weights_are_repetitions(method: str) -> None:
     weighted = fitted(DATA.assign(w=times), weights="w", method=method)
     assert weighted.objective == pytest.approx(fitted(repeated, method=method).objective, rel=1e-7)
     assert weighted.evaluate()["n"] == times.sum()
+    assert f"of {(times > 0).sum()} rows withheld (weights counted)" in str(weighted)
     assert weighted.facts.nobs == (times > 0).sum()
 
 
