@@ -251,6 +251,8 @@ class ChowResults(ComposedResults):
     objective = Absent(BY_PROBABILITY)
     support = Absent(BY_PROBABILITY)
     plot_band = Absent("risk_coverage().plot() draws what the thresholds do, and plot_band a kernel machine's band.")
+    taus = Absent(BY_PROBABILITY)
+    n_both = Absent("One model of probabilities claims no row twice; see `part`.")
     parts = Absent("There is one: `part`.")
     decision_functions = Absent("There is one: decision_function(new), the log-odds.")
 

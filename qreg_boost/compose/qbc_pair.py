@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from qreg_boost.base.tables import Summary
 
 
+OF_PARTS = "There are two boosted fits, at both `taus`; they are in `parts`, and each has its own."
 NO_BAND = "A pair has two decision functions and no band about one: see `taus` and decision_functions(new)."
 
 
@@ -178,9 +179,22 @@ class QBCPairResults(ComposedResults):
         'use method="chow", or qbc(..., tau=[...]).prob_cell(new) for a cell of it.'
     )
 
+    part = Absent(OF_PARTS)
+    at = Absent(OF_PARTS)
+    extend = Absent(OF_PARTS)
+    mstop = Absent(OF_PARTS)
+    risk_path = Absent(OF_PARTS)
+    importance = Absent(OF_PARTS)
+    plot_path = Absent(OF_PARTS)
+
     @property
     def params(self) -> pd.DataFrame:
         """Coefficients of both fits, of linear learners: rows terms, columns taus."""
+        if not all(part.has_coefficients for part in self.parts):
+            raise NotDefinedError(
+                f"Fits with the learner {self.parts[0].facts.learner!r} are not linear in their columns and have no "
+                "coefficients. Both are in `parts`: parts[0].importance has what moves the one at the first tau."
+            )
         table = pd.concat([part.params for part in self.parts], axis=1)
         return table.set_axis([f"tau={tau:g}" for tau in self.taus], axis=1)
 

@@ -136,7 +136,7 @@ class WithholdingResults(ClassResults):
             Labels, where `data` has no column of the response.
         """
         decision = self.decision_function(data)
-        return (decision * np.where(self._labels(data, y) > 0.5, 1.0, -1.0)).rename("margin")
+        return (decision * np.where(self._labels(data, y) > 0.5, 1.0, -1.0) + 0.0).rename("margin")
 
     def _labels(self, data: Any, y: Any) -> np.ndarray:
         if data is None:
@@ -279,9 +279,14 @@ class WithholdingResults(ClassResults):
     # -- tables
 
     def glance(self) -> pd.DataFrame:
-        """Return one row of facts about the fit; errors are those of the training rows."""
+        """Return one row of facts about the fit; errors are those of the training rows.
+
+        ``d`` is missing where both errors differ in cost; costs that were stated are in cost_fn, cost_fp, cost_reject.
+        """
         facts, prices = self.facts, self.prices
-        row = {"method": facts.own["method"], "d": prices.d[0] if prices.even else np.nan, "nobs": facts.nobs}
+        row = {"method": facts.own["method"], "d": prices.d[0] if prices.even else np.nan}
+        row |= {f"cost_{name}": value for name, value in (prices.cost or {}).items()}
+        row |= {"nobs": facts.nobs}
         row |= {"n_dropped": facts.n_dropped, "n_columns": len(facts.columns), **self.quality()}
         return pd.DataFrame([{**row, **self.tally.figures(prices)}]).drop(columns="n")
 

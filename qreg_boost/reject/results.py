@@ -16,6 +16,8 @@ from qreg_boost.reject.machine import Machine, signs
 if TYPE_CHECKING:
     from qreg_boost.base.tables import Summary
 
+ONE_FIT = "A kernel machine is one fit, held by `machine`; it withholds where |f| <= `rho`."
+
 
 class RejectResults(WithholdingResults):
     """A fitted reject option classifier; made by ``fit``, never changed afterwards.
@@ -206,7 +208,10 @@ class RejectResults(WithholdingResults):
     # -- what other methods have
 
     probability = Absent('A kernel machine has no probabilities; method="chow" withholds by them.')
-    parts = Absent("A kernel machine is one fit; `machine` holds it.")
+    part = Absent(ONE_FIT)
+    parts = Absent(ONE_FIT)
+    taus = Absent(ONE_FIT)
+    n_both = Absent(ONE_FIT)
     decision_functions = Absent("There is one decision function: decision_function(new).")
 
     # -- beside R

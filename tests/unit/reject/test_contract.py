@@ -24,10 +24,11 @@ EVERYWHERE = (
     "out_of_fold",
 )  # fmt: skip
 OF_KERNELS = ("rho", "b", "C", "gamma", "kernel", "objective", "support", "minima", "plot_band", "compare_r", "machine")
+OF_BOOSTERS = ("part", "at", "extend", "mstop", "risk_path", "importance", "plot_path")
 ELSEWHERE = {
-    RejectResults: ("probability", "parts", "decision_functions"),
-    ChowResults: (*OF_KERNELS, "parts", "decision_functions"),
-    QBCPairResults: (*OF_KERNELS, "probability"),
+    RejectResults: ("probability", "part", "parts", "decision_functions", "taus", "n_both"),
+    ChowResults: (*OF_KERNELS, "parts", "decision_functions", "taus", "n_both"),
+    QBCPairResults: (*OF_KERNELS, "probability", *OF_BOOSTERS),
 }
 
 
@@ -66,7 +67,10 @@ def test_every_method_has(method: str) -> None:
     table = fit.augment()
     assert isinstance(table[".predicted"].dtype, pd.CategoricalDtype)
     pd.testing.assert_series_equal(table[".predicted"], fit.predict(), check_names=False)
-    assert fit.glance().shape[0] == 1 and len(fit.tidy())
+    assert fit.glance().shape[0] == 1 and len(fit.tidy()) and "cost_fn" not in fit.glance()
+    dear = qb.reject_classifier("y ~ a + b", DATA, method=method, cost={"fn": 5, "fp": 1, "reject": 0.4}).glance()
+    assert dear[["cost_fn", "cost_fp", "cost_reject"]].iloc[0].tolist() == [5.0, 1.0, 0.4] and dear["d"].isna().all()
+    assert not np.signbit(fit.margins()[fit.margins() == 0.0]).any()
     cv = fit.cv(d=[0.1, 0.4], k=3, progress=False)
     assert list(cv.best["d"]) == [0.1, 0.4]
     assert cv.refit(0.4).d == 0.4
@@ -90,5 +94,7 @@ def test_linear_fits_have_coefficients_in_rows() -> None:
     np.testing.assert_allclose(standardized[1:], FITS["double_ramp"].params.iloc[1:] * DATA[["a", "b"]].std(ddof=0))
     raw = qb.reject_classifier("y ~ a + b", DATA, standardize=False)
     assert raw.tidy()["standardized"].isna().all() and "standardized" not in raw.summary().as_text()
+    with pytest.raises(NotDefinedError, match=r"parts\[0\].importance"):
+        _ = qb.reject_classifier("y ~ a + b", DATA, method="qbc_pair", learner="stump", mstop=5).params
     pair = FITS["qbc_pair"].params
     assert list(pair.columns) == ["tau=0.2", "tau=0.8"] and list(pair.index) == ["Intercept", "a", "b"]
