@@ -77,7 +77,18 @@ class KernelCV:
 
     @property
     def best_by_tau(self) -> pd.DataFrame:
-        """One row per tau: the setting that is best for it alone."""
+        """One row per tau: the setting that is best for it alone, by which each tau can be fitted.
+
+        Examples
+        --------
+        >>> import qreg_boost as qb
+        >>> engel = qb.datasets.load("engel")
+        >>> fits = qb.kqr("foodexp ~ income", engel, tau=[0.1, 0.9], gamma=0.1)
+        >>> best = fits.cv(C=[1.0, 4.0, 16.0, 64.0], k=5, progress=False).best_by_tau
+        >>> own = [qb.kqr("foodexp ~ income", engel, one.tau, C=one.C, gamma=0.1) for one in best.itertuples()]
+        >>> qb.KQRProcess(best["tau"], own).glance()["C"].to_list()
+        [4.0, 16.0]
+        """
         table = self.by_tau
         least = np.argmin(self.losses.mean(axis=0), axis=1) + len(self.settings) * np.arange(len(self.taus))
         return table.iloc[least].reset_index(drop=True)

@@ -23,6 +23,7 @@ class KQRProcess(QuantileProcess):
     taus : sequence
         Quantile levels, kept as they were passed: they label the columns of every table.
     fits : sequence of KQRResults
+        To the same rows; fits of one call share kernel and C, others need not.
 
     Examples
     --------
@@ -36,20 +37,28 @@ class KQRProcess(QuantileProcess):
 
     # -- what all share
 
+    def _of_all(self, name: str) -> Any:
+        values = [getattr(fit, name) for fit in self.fits]
+        if any(value != values[0] for value in values):
+            raise NotDefinedError(
+                f"The fits differ in {name}: glance() has it by tau, fits[tau].{name} for one of them."
+            )
+        return values[0]
+
     @property
     def C(self) -> float:
-        """Cost, the same for all taus."""
-        return self.fits[0].C
+        """Cost, where it is the same for all taus."""
+        return self._of_all("C")
 
     @property
     def kernel(self) -> str:
-        """The kernel and its parameters, in words."""
-        return self.fits[0].kernel
+        """The kernel and its parameters in words, where they are the same for all taus."""
+        return self._of_all("kernel")
 
     @property
     def gamma(self) -> float:
-        """Gamma of a radial kernel, on the scale of the standardised predictors if they were."""
-        return self.fits[0].gamma
+        """Gamma of a radial kernel, on the scale of the standardised predictors if they were; where all share it."""
+        return self._of_all("gamma")
 
     @property
     def cv_result(self) -> KernelCV:

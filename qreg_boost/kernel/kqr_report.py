@@ -145,7 +145,9 @@ def describe_several(fits: KQRProcess) -> str:
     0.9     10  34    191     2409.03  0.833
     """
     first = fits.fits[0]
+    differ = [name for name, same in _settings(fits).items() if len(set(same)) > 1]
     told = f"Kernel: {first.kernel}; C = {first.C:g}" + ("; held apart" if first.facts.own["noncrossing"] else "")
+    told = f"Kernel: {first.facts.own['kernel_name']}" if differ else told
     if first.machine.linear() is not None:
         return f"{describe_process(fits)}\n\n{told}"
     head = [f"{first.title}, {len(fits)} quantile{'s' if len(fits) > 1 else ''}", ""]
@@ -153,5 +155,13 @@ def describe_several(fits: KQRProcess) -> str:
     table = pd.DataFrame([fit.sides()["count"].to_list() for fit in fits], columns=list(SIDE_HEADS))
     table.insert(0, "tau", [f"{float(tau):.6g}" for tau in fits.taus])
     table["check loss"] = [number(fit.risk) for fit in fits]
+    for name in differ:
+        table[name] = [f"{value:.6g}" for value in _settings(fits)[name]]
     table["R1"] = ["" if np.isnan(fit.prsquared) else fraction(fit.prsquared) for fit in fits]
     return "\n".join([*head, *table.to_string(index=False).split("\n")])
+
+
+def _settings(fits: KQRProcess) -> dict[str, list[float]]:
+    """Return C and gamma of the fits, of kernels that have one."""
+    gammas = [fit.facts.own["gamma"] for fit in fits]
+    return {"C": [fit.C for fit in fits], **({} if None in gammas else {"gamma": gammas})}

@@ -66,9 +66,11 @@ def test_what_has_no_meaning_names_what_to_ask(fits, ask, message: str) -> None:
         ask(fits)
 
 
-def test_every_public_name_answers_or_says_what_to_ask(fits) -> None:
-    """No name of kernel results ends in a bare AttributeError, as fits without a model in files do not either."""
-    for fit in (fits, fits[0.25]):
+@pytest.mark.parametrize("data", [None, False, True])
+def test_every_public_name_answers_or_says_what_to_ask(fits, data: bool | None, tmp_path: Path) -> None:
+    """No name of kernel results ends in a bare AttributeError, whether the fit comes from a file or not."""
+    several = fits if data is None else qb.load(fits.save(tmp_path / "fits", data=data))
+    for fit in (several, several[0.25]):
         answered = 0
         for name in (name for name in dir(fit) if not name.startswith("_")):
             try:
@@ -77,7 +79,20 @@ def test_every_public_name_answers_or_says_what_to_ask(fits) -> None:
                 assert len(str(error)) > 40, name
             else:
                 answered += 1
-        assert answered > 25
+        assert answered > 20
+
+
+def test_fits_that_differ_say_so(fits) -> None:
+    given = ((0.25, 1.0, 0.1), (0.75, 2.0, 0.2))
+    own = [qb.kqr("foodexp ~ income", ENGEL, tau, C=C, gamma=gamma) for tau, C, gamma in given]
+    mixed = qb.KQRProcess([0.25, 0.75], own)
+    for name in ("C", "gamma", "kernel"):
+        with pytest.raises(NotDefinedError, match=rf"differ in {name}: glance\(\)"):
+            getattr(mixed, name)
+    text = str(mixed)
+    assert "Kernel: rbf\n" in text and text.split("\n")[-2].split()[5:7] == ["1", "0.1"]
+    assert text.split("\n")[-1].split()[5:7] == ["2", "0.2"]
+    np.testing.assert_array_equal(mixed.predict(ENGEL)[0.75], own[1].predict(ENGEL))
 
 
 def test_taus_of_a_grid_are_found_and_printed_without_their_rounding() -> None:
