@@ -1,7 +1,7 @@
 """The command line: ``qreg-boost demo | fit | predict | cv | compare-r | datasets``.
 
 What a user can mend ends with exit code 2 and one line on stderr; warnings are one line each. Nothing is computed
-here: every command calls `qreg_boost.api` and prints what comes back.
+here: every command calls a formula function and prints what comes back.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from qreg_boost import api, datasets
+import numpy as np
+
+from qreg_boost import api, cli_models, datasets
 from qreg_boost.api_files import load
 from qreg_boost.base.checks import InputError, MissingDependencyError, check_count, nearest
 from qreg_boost.base.process import QuantileProcess
@@ -87,14 +89,26 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 def _fit(arguments: argparse.Namespace) -> int:
     _check_folders(arguments.save, arguments.plot)
-    fit = _fitted(arguments, _mstop(arguments.mstop))
+    fit = _fitted(arguments)
+    figures = _figures(fit, arguments.plot) if arguments.plot else {}
     print(fit.summary())
     if arguments.save:
         print(f"Saved: {fit.save(arguments.save)}")
-    if arguments.plot:
-        for one in _each(fit):
-            _save_figure(one.plot_path, _numbered(arguments.plot, one.tau if one is not fit else None))
+    for path, draw in figures.items():
+        _save_figure(draw, path)
     return 0
+
+
+def _figures(fit: Any, file: str) -> dict[Path, Callable[[], Any]]:
+    """Return what draws each figure of a fit, by the file it goes to."""
+    if hasattr(fit, "plot"):
+        return {_numbered(file, None): lambda: np.ravel(fit.plot())[0]}
+    return {
+        _numbered(file, one.tau if one is not fit else None): _asked(
+            one, "plot_path", "no path of coefficients to draw"
+        )
+        for one in _each(fit)
+    }
 
 
 def _predict(arguments: argparse.Namespace) -> int:
@@ -123,19 +137,21 @@ def _cv(arguments: argparse.Namespace) -> int:
     check_count(arguments.rng, "rng")
     if arguments.n_jobs == 0:
         raise InputError("--n-jobs must be at least 1, or -1 for one worker per processor; got 0.")
-    # Cross-validation fits the folds itself: the start alone carries data and options.
-    fit = _fitted(arguments, 0)
+    # Cross-validation fits the folds itself: of a boosted model the start alone carries data and options.
+    fit = _fitted(arguments, **({"mstop": 0} if cli_models.takes(arguments.model, "mstop") else {}))
     how = {name: getattr(arguments, name) for name in ("folds", "k", "max", "rng", "n_jobs", "rule")}
     for one in _each(fit):
-        result = one.cv(**how, progress=_watched())
-        print(f"tau = {one.tau:g}\n{result}")
+        cv = _asked(one, "cv", "nothing to choose by cross-validation")
+        known = inspect.signature(cv).parameters
+        result = cv(**{name: value for name, value in how.items() if name in known}, progress=_watched())
+        print(result if one.tau is None else f"tau = {one.tau:g}\n{result}")
         if arguments.plot:
             _save_figure(result.plot, _numbered(arguments.plot, one.tau if one is not fit else None))
     return 0
 
 
 def _compare_r(arguments: argparse.Namespace) -> int:
-    comparisons = [one.compare_r() for one in _each(_fitted(arguments, _mstop(arguments.mstop)))]
+    comparisons = [one.compare_r() for one in _each(_fitted(arguments))]
     print("\n\n".join(map(str, comparisons)))
     return 0 if all(comparison.agrees for comparison in comparisons) else 1
 
@@ -159,20 +175,18 @@ def _datasets(arguments: argparse.Namespace) -> int:
 # -- arguments to fits
 
 
-def _fitted(arguments: argparse.Namespace, mstop: int | str) -> Any:
-    same = ("learner", "nu", "step", "weights", "offset", "subset", "missing")
-    model = api.QBR.from_formula(
-        arguments.formula,
-        _read(arguments.data),
-        _taus(arguments.tau),
-        env=None,  # `api.qbr` lets a formula call functions of its caller, which is this module
-        mstop=mstop,
-        init=_init(arguments.init),
-        step_scale=None if arguments.step_scale == "none" else arguments.step_scale,
-        progress=_watched(),
-        **{name: getattr(arguments, name) for name in same},
-    )
-    return model.fit()
+def _fitted(arguments: argparse.Namespace, **more: Any) -> Any:
+    """Return the fit of the model asked for; options that were not given are left to its function."""
+    flags = {name: text for name, text in vars(arguments).items() if name in cli_models.FLAGS and text is not None}
+    options = {**cli_models.options_of(arguments.model, flags, arguments.set or []), **more}
+    return cli_models.fitted(arguments.model, arguments.formula, _read(arguments.data), options, _watched())
+
+
+def _asked(fit: Any, method: str, without: str) -> Any:
+    """Return a method of a fit that not every kind has."""
+    if not hasattr(type(fit), method):
+        raise InputError(f"A fit of this model has {without}.")
+    return getattr(fit, method)
 
 
 def _each(fit: Any) -> list[Any]:
@@ -181,30 +195,6 @@ def _each(fit: Any) -> list[Any]:
 
 def _watched() -> bool:
     return sys.stderr.isatty()
-
-
-def _taus(text: str) -> float | list[float]:
-    try:
-        taus = [float(part) for part in text.split(",")]
-    except ValueError:
-        raise InputError(f"--tau must be a number, or numbers joined by commas as in .1,.5,.9; got {text!r}.") from None
-    return taus if len(taus) > 1 else taus[0]
-
-
-def _mstop(text: str) -> int | str:
-    try:
-        return int(text)
-    except ValueError:
-        if text == "cv":
-            return text
-        raise InputError(f"--mstop must be a whole number of at least 0, or cv; got {text!r}.") from None
-
-
-def _init(text: str) -> str | float:
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 # -- files
@@ -286,7 +276,7 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog=PROGRAM,
-        description="Quantile regression by boosting, from a formula to a printed summary.",
+        description="Quantile regression and classification, from a formula to a printed summary.",
         epilog=f"example: {PROGRAM} fit engel 'foodexp ~ income' --tau .1,.5,.9",
     )
     version = sys.modules["qreg_boost"].__version__
@@ -343,7 +333,10 @@ def _datasets_arguments(add: Callable[..., Any]) -> None:
 def _model_arguments(add: Callable[..., Any]) -> None:
     add("data", metavar="DATA", help=DATA_HELP)
     add("formula", metavar="FORMULA", help="such as 'y ~ x1 + C(g)', or 'y ~ .' for all columns")
-    add("--tau", default="0.5", metavar="TAU[,TAU...]", help="quantile levels (default: %(default)s)")
+    names = ", ".join(cli_models.FUNCTIONS)
+    add("--model", default="qbr", metavar="NAME", help=f"{names} (default: %(default)s)")
+    add("--set", action="append", metavar="NAME=VALUE", help="any other option of the model, such as --set event=bad")
+    _option(add, "tau", "quantile levels", metavar="TAU[,TAU...]")
     _option(add, "learner", "linear: by term; componentwise: by column; joint: all terms at once; spline; stump; tree")
     _option(add, "nu", "length of a step", type=float)
     _option(add, "step", "adaptive, fixed, line, or auto: adaptive if unit-free, else fixed")
@@ -356,17 +349,27 @@ def _model_arguments(add: Callable[..., Any]) -> None:
 
 
 def _option(add: Callable[..., Any], name: str, text: str, **more: Any) -> None:
-    """Add an option of `api.qbr`, with its default there."""
-    default = inspect.signature(api.qbr).parameters[name].default
-    shown = "" if default is None else " (default: %(default)s)"
-    add(f"--{name.replace('_', '-')}", default=default, help=f"{text}{shown}", **more)
+    """Add an option that several models have, with its default in `api.qbr`."""
+    known = cli_models.default("qbr", name)
+    shown = "" if known is None else f" (qbr: {known})"
+    add(f"--{name.replace('_', '-')}", help=f"{text}{shown}", **more)
 
 
 _COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[..., None], str, str]] = {
     "demo": (_demo, _demo_arguments, "fit Engel's food expenditure data, print the summaries, draw", "--out plots"),
-    "fit": (_fit, _fit_arguments, "fit, print the summary", "cars.csv 'dist ~ speed' --mstop cv --save cars.qb"),
+    "fit": (
+        _fit,
+        _fit_arguments,
+        "fit, print the summary",
+        "cars.csv 'dist ~ speed' --model qreg --tau .9 --save cars.qb",
+    ),
     "predict": (_predict, _predict_arguments, "predict from a saved fit", "cars.qb new.csv --out predicted.csv"),
-    "cv": (_cv, _cv_arguments, "find the best number of iterations", "engel 'foodexp ~ income' --max 300 --rule 1se"),
+    "cv": (
+        _cv,
+        _cv_arguments,
+        "choose by cross-validation: iterations, bound, C",
+        "engel 'foodexp ~ income' --max 300 --rule 1se",
+    ),
     "compare-r": (
         _compare_r,
         _compare_arguments,

@@ -35,7 +35,8 @@ MAY_IMPORT = {
     "api_rivals": {"base", *WINGS},
     "errors": {"base", "quantreg"},
     "sklearn": {"api", "base", "compose", *WINGS},
-    "cli": {"api", "api_files", "base", "datasets"},
+    "cli": {"api", "api_files", "base", "cli_models", "datasets"},
+    "cli_models": {"base", "api", "api_classes", "api_compose", "api_kernels", "api_reject", "api_rivals"},
     "__main__": {"cli"},
     "__init__": {
         *("api", "api_classes", "api_compose", "api_files", "api_kernels", "api_reject"),
@@ -74,6 +75,7 @@ NUMERIC = (
         f"kernel.{name}"
         for name in ("kernels", "box_qp", "program", "quadratic", "sifting", "incomplete_cholesky", "noncrossing")
     ),
+    *(f"kernel.{name}" for name in ("elbow", "path_walk", "path_trace", "exact_path")),
     "kernel.offset",
     *("reject.losses", "reject.dca", "reject.task", "reject.flat", "reject.tally", "reject.machine"),
 )

@@ -179,6 +179,49 @@ def test_rearrange_needs_several_taus(folder: Path, engel: pd.DataFrame, capsys:
     assert "several taus; 'fit.qb' holds none" in error_of(capsys, "predict", "fit.qb", "engel", "--rearrange")
 
 
+# -- other models
+
+
+def test_every_model_by_name_and_its_options(folder: Path, engel: pd.DataFrame) -> None:
+    engel["poor"] = np.where(engel["foodexp"] > 0.65 * engel["income"], "yes", "no")
+    engel.to_csv("engel.csv", index=False)
+    data = pd.read_csv("engel.csv")
+
+    def saved(formula: str, *told: str) -> Any:
+        assert main(["fit", "engel.csv", formula, *told, "--save", "fit.qb"]) == 0
+        return qb.load("fit.qb")
+
+    found = saved(FORMULA, "--model", "qreg", "--tau", ".3", "--set", "se=iid")
+    expected = qb.qreg(FORMULA, data, 0.3, se="iid")
+    pd.testing.assert_frame_equal(found.tidy(), expected.tidy())
+    found = saved(
+        "poor ~ income", "--model", "qbc", "--set", "event=no", "--set", 'cost={"fn": 2, "fp": 1}', "--mstop", "9"
+    )
+    assert (found.event, found.tau, found.mstop) == ("no", 2 / 3, 9)
+    found = saved("poor ~ income", "--model", "logitboost", "--mstop", "5")
+    assert found.predict(data).equals(qb.logitboost("poor ~ income", data, mstop=5).predict(data))  # its own defaults
+    found = saved("poor ~ income", "--model", "jous", "--set", "booster=logitboost", "--mstop", "3", "--set", "grid=4")
+    assert len(found.parts) == 3
+
+
+def test_several_taus_of_qreg_are_drawn_in_one_figure(folder: Path) -> None:
+    assert main(["fit", "engel", FORMULA, "--model", "qreg", "--tau", ".1,.5,.9", "--plot", "taus.png"]) == 0
+    assert Path("taus.png").stat().st_size > 0
+
+
+def test_cv_of_models_without_iterations(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cv", "engel", FORMULA, "--model", "l1qreg", "--k", "3", "--rule", "1se"]) == 0
+    out = capsys.readouterr().out
+    expected = qb.l1qreg(FORMULA, qb.datasets.load("engel")).cv(k=3, rule="1se", progress=False)
+    assert out == f"tau = 0.5\n{expected}\n"
+
+
+@pytest.mark.r
+def test_compare_r_of_another_model(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare-r", "engel", FORMULA, "--model", "qreg", "--tau", ".9"]) == 0
+    assert "This package and quantreg agree." in capsys.readouterr().out
+
+
 # -- kinds of files
 
 
@@ -242,6 +285,15 @@ def test_parquet_without_pyarrow(
         (["fit", "engel", "foodexp ~ incom"], "Did you mean 'income'?"),
         (["fit", "engel", "foodexp ~ (income"], "foodexp ~ (income"),
         (["fit", "engel", "foodexp ~ main(income)"], "Function 'main'"),  # nothing of this program's own
+        (["fit", "engel", "foodexp ~ fitted(income)"], "Function 'fitted'"),
+        (["fit", "engel", FORMULA, "--model", "qrep"], "`--model` must be one of 'qbr', 'qreg'"),
+        (["fit", "engel", FORMULA, "--model", "qreg", "--nu", ".1"], "qreg has no option 'nu'"),
+        (["fit", "engel", FORMULA, "--set", "sd=1"], "qbr has no option 'sd'"),
+        (["fit", "engel", FORMULA, "--set", "se"], "--set must be name=value"),
+        (["fit", "engel", FORMULA, "--model", "qreg", "--set", "se=hc3"], "`se` must be one of"),
+        (["fit", "engel", FORMULA, "--model", "qreg", "--plot", "x.png"], "no path of coefficients to draw"),
+        (["fit", "engel", FORMULA, "--model", "qbc"], "two are needed"),
+        (["cv", "engel", FORMULA, "--model", "qreg"], "nothing to choose by cross-validation"),
         (["fit", "engle", FORMULA], "Did you mean 'engel'?"),
         (["fit", "engel.csv", FORMULA], "There is no file 'engel.csv'"),
         (["fit", "no/engel", FORMULA], "There is no file"),
