@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from qreg_boost.base.checks import (
     ConvergenceWarning,
     InputError,
     check_bool,
+    check_positive,
     check_tau,
     listed,
     number_of,
@@ -25,10 +26,11 @@ from qreg_boost.base.quantile import weighted_quantile
 from qreg_boost.base.saved_design import parts_of, restore_design
 from qreg_boost.kernel.choosing import DEFAULT_C, KernelCV, choose
 from qreg_boost.kernel.definite import REMEDY, Indefinite, blaming_the_kernel, indefinite
+from qreg_boost.kernel.exact_path import ExactPath
 from qreg_boost.kernel.kernels import Kernel, Precomputed, read_kernel
 from qreg_boost.kernel.kqr import KernelQuantile, check_losses, solve_kernel_quantile
 from qreg_boost.kernel.kqr_options import MOST_ROWS, check_matrix, read_costs, read_gammas, read_low_rank
-from qreg_boost.kernel.kqr_path import KQRPath, path_table
+from qreg_boost.kernel.kqr_path import LARGEST, KQRPath, fits_along, path_call, path_table, whole_path
 from qreg_boost.kernel.kqr_process_results import KQRProcess
 from qreg_boost.kernel.kqr_results import KQRResults
 from qreg_boost.kernel.machine import Machine, Prepared
@@ -256,7 +258,7 @@ class KQR(RowsModel):
             "folds": None if chosen is None else chosen.how,
             "chosen": [] if chosen is None else [name for name, was in several.items() if was],
         }
-        call = self.call if found.C == self.C else f"{self.call}.path([{found.C:g}]).at({found.C:g})"
+        call = self.call if found.C == self.C else f"{self.call}.{path_call(found.C)}"
         return Facts.of(self.design, function="kqr", call=call, own=own, tau=found.tau)
 
     # -- what results may ask of their model
@@ -291,14 +293,35 @@ class KQR(RowsModel):
         kernels = [read_kernel(kernel.name, one) for one in read_gammas(gamma)]
         return self.cross_validate(costs, kernels, taus, together, **how)
 
-    def path(self, C: Any, tau: float) -> KQRPath:
-        """Return the fits at one tau along C, each started from the one before."""
-        costs = sorted(DEFAULT_C if C is None else read_costs(C))
-        found: list[KernelQuantile] = []
-        for cost in costs:
-            found.append(self._solve(tau, cost, found[-1] if found else None))
+    def path(self, C: Any, tau: float, largest: Any = None, progress: bool = True) -> KQRPath:
+        """Return the path at one tau up to a largest C; or, with C, the fits at these."""
+        ready, definite = self.ready, self.indefinite is None
+        if C is None:
+            if not definite:
+                raise InputError(f"{self.indefinite} Such a fit has no path. {REMEDY}")
+            end = max(LARGEST, self.C) if largest is None else check_positive(largest, "largest")
+            exact = whole_path(ready, tau, end, check_bool(progress, "progress"))
+            table = path_table(ready, exact.C, exact.loss, exact.penalty, exact.edf, exact.gap)
+            return KQRPath(table, tau, str(ready.kernel), partial(self._along, exact), True)
+        if largest is not None:
+            raise InputError("`largest` is where the whole path ends; leave out `largest`, or C.")
         self._tell_of_kernel()
-        return KQRPath(path_table(found, self.ready), [self._results(one) for one in found])
+        with blaming_the_kernel(self.indefinite):
+            found = fits_along(ready, tau, sorted(read_costs(C)), definite)
+        edf = [int((one.side == 0).sum()) for one in found]
+        C, loss, penalty, gap = (
+            [getattr(one, name) for one in found] for name in ("C", "loss", "penalty", "duality_gap")
+        )
+        table = path_table(ready, C, loss, penalty, edf, gap)
+        results = {one.C: self._results(one) for one in found}
+        return KQRPath(table, tau, str(ready.kernel), results.__getitem__, False)
+
+    def _along(self, exact: ExactPath, C: float) -> KQRResults:
+        """Return the fit at a C of a path; should rounding errors show there, that of the program if it is better."""
+        found = exact.at(C, self.ready.form, self.ready.y, self.ready.weights)
+        if not found.optimal:
+            found = min(found, self._solve(exact.tau, C, None), key=lambda one: one.duality_gap)
+        return self._results(found)
 
     def saved_options(self) -> dict[str, Any]:
         """Return the options that a file holds to make this model again; kernel and C stand elsewhere."""

@@ -29,6 +29,9 @@ SIDES = {1: "above", 0: "on", -1: "below"}
 class KQRResults(Judged, FitResults):
     """A fitted kernel quantile regression; made by ``fit``, never changed afterwards.
 
+    A saved fit holds the predictors of the rows that it was fitted to, without which a kernel predicts nothing; their
+    responses only with ``data=True``. Linear and low-rank fits hold no row, or those of the low rank.
+
     Parameters
     ----------
     facts : Facts
@@ -258,29 +261,54 @@ class KQRResults(Judged, FitResults):
         how = {"folds": folds, "k": k, "rng": rng, "n_jobs": n_jobs, "progress": progress}
         return self.model.cv(C, gamma, [self.tau], **how)
 
-    def path(self, C: Any = None) -> KQRPath:
-        """Return the fits at this tau along C, by default powers of two from 1/32 to 1024.
+    def path(self, C: Any = None, *, largest: Any = None, progress: bool = True) -> KQRPath:
+        """Return the fits at this tau along C: for every C from 0 on, or for those given.
+
+        Parameters
+        ----------
+        C : list of float, optional
+            Without it, the whole path, which is piecewise linear in 1/C and is known by its knots.
+        largest : float, optional
+            Where the whole path ends: by default at 1024, or at the fit's own C if that is larger.
+        progress : bool
+            Whether a whole path of more than two seconds shows a bar.
 
         Returns
         -------
         KQRPath
-            ``.table`` (loss, penalty, edf, sic, gacv by C), ``.at(C)``, ``.select("sic" | "gacv")``.
+            ``.knots``, or ``.table`` for given C (loss, penalty, edf, sic, gacv), ``.at(C)``,
+            ``.select("sic" | "gacv")``, ``.plot()``.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the whole path cannot be followed to its end; the C reached is named.
+
+        Examples
+        --------
+        >>> import qreg_boost as qb
+        >>> fit = qb.kqr("foodexp ~ income", qb.datasets.load("engel"), tau=0.5, kernel="linear")
+        >>> path = fit.path(largest=10)
+        >>> path.knots["edf"].iloc[-1].item()
+        2
+        >>> bool(path.at(1.0).objective - fit.objective < 1e-8 * fit.objective)
+        True
         """
-        return self.model.path(C, self.tau)
+        return self.model.path(C, self.tau, largest, progress)
 
     # -- tables
 
     def tidy(self) -> pd.DataFrame:
         """Return one row per coefficient for the linear kernel (term, estimate); else one per side of the fit.
 
-        The sides are ``above``, ``on`` and ``below``: count, share (of the rows) and loss (its check loss, units of y).
+        The sides are ``above``, ``on`` and ``below``: count, and share of the rows.
         """
         if self.machine.linear() is not None:
             return self.params.rename("estimate").reset_index()
         return self.sides()
 
     def sides(self) -> pd.DataFrame:
-        """Return how many rows lie above, on and below the fit, their share, and their part of the check loss."""
+        """Return how many rows lie above, on and below the fit, and their share."""
         counts = {name: int((self._side == code).sum()) for code, name in SIDES.items()}
         table = pd.DataFrame({"side": list(counts), "count": list(counts.values())})
         table["share"] = table["count"] / max(len(self._side), 1)

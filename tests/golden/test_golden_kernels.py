@@ -26,3 +26,8 @@ fitted = cache(lambda name: FITS[name]())
 @pytest.mark.parametrize("name", FITS)
 def test_printed(name: str, kind: str) -> None:
     assert_printed(fitted(name), name, kind)
+
+
+def test_path_printed() -> None:
+    path = qb.kqr(FORMULA, qb.datasets.load("engel"), 0.75, gamma=0.3).path(largest=100.0)
+    assert_printed(path, "kqr_path", "print.txt")
