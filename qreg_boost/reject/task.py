@@ -12,6 +12,8 @@ from qreg_boost.reject.losses import double_ramp
 
 SAME = 1e-6
 """Minima whose R agree up to this share are one."""
+DIGITS = 12
+"""R is computed to so many: sums of the same losses in another order differ in the last ones."""
 TIE = 1e-7
 """A row this share of the largest margin (or of mu) beyond the end of a ramp is at it: a solver knows no better."""
 
@@ -44,9 +46,12 @@ class Task:
     band: bool
 
     def risk(self, point: Point) -> float:
-        """Return R at a point."""
+        """Return R at a point, to the digits that do not depend on the order of the rows.
+
+        So the first of two starts that lead to equal R is the one kept, in any order.
+        """
         loss = double_ramp(point.t, point.rho, self.d, self.mu)
-        return 0.5 * point.norm2 + float(self.C @ loss)
+        return float(f"{0.5 * point.norm2 + float(self.C @ loss):.{DIGITS}g}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -146,6 +146,20 @@ def test_same_R_for_permuted_rows_and_swapped_labels(gamma: float | None, d: flo
     assert deterministic(task(X, -y, d, 3.0, 1.0, gamma)).best.risk == pytest.approx(best, rel=1e-8)
 
 
+def test_the_first_of_equal_minima_is_kept_in_any_order() -> None:
+    """Everything withheld, by two starts and with two rho: sums of losses that differ by 1e-16 chose between them."""
+    rng = np.random.default_rng(364)
+    for _ in range(4):
+        X = rng.normal(size=(40, 2))
+        y = np.where(X[:, 0] + 3.0 * rng.normal(size=40) > 0.0, 1.0, -1.0)
+        found = []
+        for _ in range(6):
+            order = rng.permutation(40)
+            found.append(deterministic(task(X[order], y[order], 0.2, 3.7513979839654623)))
+        assert len({one.best.start for one in found}) == 1
+        assert len({one.best.risk for one in found}) == 1
+
+
 @pytest.mark.parametrize("C, d, gamma", [(10.0, 0.5, 0.3), (100.0, 0.3, None), (100.0, 0.5, 0.3)])
 def test_rows_that_contradict_each_other(C: float, d: float, gamma: float | None) -> None:
     """At mu = 1 the contradiction of a row on a margin is at the end of a ramp: rounding must not say on which side."""
