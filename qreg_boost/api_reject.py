@@ -99,7 +99,7 @@ def reject_classifier(
     RejectResults, ChowResults or QBCPairResults
         ``predict(new)`` (missing where withheld; ``codes=True``: -1, 0, +1), ``decision_function(new)``, ``margins()``,
         ``evaluate(data, groups)``, ``cv(d=[...], groups=...)``, ``risk_against_d()``: out-of-fold risk, on the same
-        folds for every method. Kernel machines have ``rho``, ``b``, ``support``, ``minima``, ``plot_band()``, and
+        folds for every method; ``plot_band()``. Kernel machines have ``rho``, ``b``, ``support``, ``minima``, and
         ``cv(C, gamma, d)``; the two others ``cv(d, mstop)``. All but the pair have ``risk_coverage(data)``.
 
     Raises

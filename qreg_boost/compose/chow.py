@@ -217,6 +217,17 @@ class ChowResults(ComposedResults):
         p = np.clip(self.part.probability_at(X), CLIPPED, 1.0 - CLIPPED)
         return np.log(p) - np.log1p(-p) - np.log(self.prices.fp / self.prices.fn)
 
+    def edges_at(self, X: np.ndarray) -> np.ndarray:
+        """Return by how much P(event) is above both thresholds (rows, 2), the upper one first."""
+        low, high = self.prices.rule
+        return self.part.probability_at(X)[:, None] - np.array([high, low])
+
+    @property
+    def band_in_words(self) -> str:
+        """The probabilities at which a prediction is withheld."""
+        low, high = self.prices.rule
+        return f"Withheld where {low:.3g} <= P({self.event}) <= {high:.3g}"
+
     def certainty_at(self, X: np.ndarray) -> tuple[np.ndarray, float]:
         """Return by how much the better guess costs less than at worst (rows,), and by how much withholding does.
 
@@ -250,7 +261,6 @@ class ChowResults(ComposedResults):
     b = Absent(BY_PROBABILITY)
     objective = Absent(BY_PROBABILITY)
     support = Absent(BY_PROBABILITY)
-    plot_band = Absent("risk_coverage().plot() draws what the thresholds do, and plot_band a kernel machine's band.")
     taus = Absent(BY_PROBABILITY)
     n_both = Absent("One model of probabilities claims no row twice; see `part`.")
     parts = Absent("There is one: `part`.")

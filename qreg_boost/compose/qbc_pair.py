@@ -160,6 +160,18 @@ class QBCPairResults(ComposedResults):
         found = pair_signs(F)
         return np.where(found > 0.0, F[:, 0], np.where(found < 0.0, F[:, 1], 0.0 * found))
 
+    def edges_at(self, X: np.ndarray) -> np.ndarray:
+        """Return both decision functions (rows, 2)."""
+        return pair_decisions(self.parts, X)
+
+    has_boundary = False
+
+    @property
+    def band_in_words(self) -> str:
+        """The levels of both fits."""
+        event, other = self.taus
+        return f"Withheld by QBC fits at tau = {event:.3g} and {other:.3g}"
+
     def certainty_at(self, X: np.ndarray) -> tuple[np.ndarray, float]:
         """Raise: a pair has no threshold to sweep."""
         raise NotDefinedError(
@@ -173,7 +185,6 @@ class QBCPairResults(ComposedResults):
     b = Absent(NO_BAND)
     objective = Absent(NO_BAND)
     support = Absent(NO_BAND)
-    plot_band = Absent(NO_BAND)
     probability = Absent(
         "The fit at each tau says where P(event) is above a limit, not what it is; "
         'use method="chow", or qbc(..., tau=[...]).prob_cell(new) for a cell of it.'

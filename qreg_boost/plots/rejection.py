@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -163,17 +164,32 @@ def _label_right(ax: Any, x: float, ends: Sequence[End]) -> None:
         )  # fmt: skip
 
 
+@dataclass(frozen=True, eq=False)
+class Band:
+    """What is drawn of a fit in two columns.
+
+    Attributes
+    ----------
+    edges : callable
+        Two functions (rows, 2) of rows (rows, 2): the event is predicted where the first is above 0, the other class
+        where the second is below 0.
+    boundary : callable or None
+        A function (rows,) that is 0 between both classes.
+    support : (n,) array of bool
+        Rows to be ringed.
+    title : str
+    """
+
+    edges: Callable[[np.ndarray], np.ndarray]
+    boundary: Callable[[np.ndarray], np.ndarray] | None
+    support: np.ndarray
+    title: str
+
+
 def plot_band(
-    X: np.ndarray,
-    event: np.ndarray,
-    decision: Callable[[np.ndarray], np.ndarray],
-    rho: float,
-    support: np.ndarray,
-    names: Sequence[str],
-    classes: Sequence[str],
-    ax: Any = None,
+    X: np.ndarray, event: np.ndarray, band: Band, names: Sequence[str], classes: Sequence[str], ax: Any = None
 ) -> Any:
-    """Return the Axes with rows of two columns, the boundary f = 0, the band |f| <= rho and the support vectors.
+    """Return the Axes with rows of two columns, the region where a prediction is withheld, and its edges.
 
     As Figs 3 and 4 of Manwani et al. (2015).
 
@@ -181,11 +197,7 @@ def plot_band(
     ----------
     X : (n, 2) array
     event : (n,) array of bool
-    decision : callable
-        f (rows,) at rows (rows, 2).
-    rho : float
-    support : (n,) array of bool
-        Rows to be ringed.
+    band : Band
     names, classes : sequence of str
         Of the two columns; the other class and the event.
     ax : matplotlib Axes, optional
@@ -194,7 +206,9 @@ def plot_band(
     --------
     >>> import numpy as np
     >>> X, event = np.array([[0.0, 0.0], [1.0, 1.0]]), np.array([False, True])
-    >>> plot_band(X, event, lambda Z: Z.sum(axis=1) - 1.0, 0.2, event, ["a", "b"], ["no", "yes"]).get_xlabel()
+    >>> def edges(Z):
+    ...     return Z.sum(axis=1)[:, None] - np.array([1.2, 0.8])
+    >>> plot_band(X, event, Band(edges, None, event, "band"), ["a", "b"], ["no", "yes"]).get_xlabel()
     'a'
     """
     ax = axes(ax)
@@ -202,27 +216,37 @@ def plot_band(
     room = 0.05 * np.where(high > low, high - low, 1.0)
     sides = [np.linspace(low[j] - room[j], high[j] + room[j], GRID) for j in range(2)]
     A, B = np.meshgrid(*sides)
-    f = decision(np.column_stack((A.ravel(), B.ravel()))).reshape(A.shape)
-    if rho > 0.0:
-        ax.contourf(A, B, f, levels=[-rho, rho], colors=["0.88"], zorder=0)
-        if f.min() < rho < f.max() or f.min() < -rho < f.max():
-            ax.contour(A, B, f, levels=[-rho, rho], colors=["0.45"], linestyles="--", linewidths=1.0)
-    if f.min() < 0.0 < f.max():
-        ax.contour(A, B, f, levels=[0.0], colors=["0.1"], linewidths=1.4)
+    at = np.column_stack((A.ravel(), B.ravel()))
+    first, second = (column.reshape(A.shape) for column in band.edges(at).T)
+    for claims in (np.maximum(first, -second), -np.minimum(first, -second)):  # neither edge claims a point, or both do
+        if claims.min() < 0.0:
+            ax.contourf(A, B, claims, levels=[claims.min(), 0.0], colors=["0.88"], zorder=0)
+    withheld = not np.array_equal(first, second)
+    for edge in (first, second) if withheld else ():
+        _line(ax, A, B, edge, "0.45", "--", 1.0)
+    if band.boundary is not None or not withheld:
+        between = first if band.boundary is None else band.boundary(at).reshape(A.shape)
+        _line(ax, A, B, between, "0.1", "-", 1.4)
     for position, (rows, marker) in enumerate(((~event, "o"), (event, "^"))):
         shade, _ = colour(position)
         ax.scatter(
             X[rows, 0], X[rows, 1], s=16, marker=marker, color=shade, alpha=0.8, linewidths=0,
             label=labels([classes[position]])[0],
         )  # fmt: skip
-    if support.any():
+    if band.support.any():
         ax.scatter(
-            X[support, 0], X[support, 1], s=46, facecolors="none", edgecolors="0.25", linewidths=0.7,
+            X[band.support, 0], X[band.support, 1], s=46, facecolors="none", edgecolors="0.25", linewidths=0.7,
             label="support vectors",
         )  # fmt: skip
-    first, second = labels(names)
-    ax.set(xlabel=first, ylabel=second)
+    first_name, second_name = labels(names)
+    ax.set(xlabel=first_name, ylabel=second_name)
     ax.set(xlim=(sides[0][0], sides[0][-1]), ylim=(sides[1][0], sides[1][-1]))
-    heading(ax, f"Boundary and band, |f| <= {rho:.3g}", None)
+    heading(ax, band.title, None)
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=FONT)
     return ax
+
+
+def _line(ax: Any, A: np.ndarray, B: np.ndarray, f: np.ndarray, shade: str, style: str, width: float) -> None:
+    """Draw where f is 0, if it is anywhere."""
+    if f.min() < 0.0 < f.max():
+        ax.contour(A, B, f, levels=[0.0], colors=[shade], linestyles=[style], linewidths=[width])

@@ -69,6 +69,19 @@ class WithholdingResults(ClassResults):
     def certainty_at(self, X: np.ndarray) -> tuple[np.ndarray, float]:
         """Return how far each row (rows,) is from being withheld, and the value up to which the fit withholds."""
 
+    @abstractmethod
+    def edges_at(self, X: np.ndarray) -> np.ndarray:
+        """Return two functions (rows, 2) whose signs say what is predicted.
+
+        Where the first is above 0 it is the event, where the second is below 0 the other class.
+        Where neither is so, or both are, the prediction is withheld.
+        """
+
+    @property
+    @abstractmethod
+    def band_in_words(self) -> str:
+        """Where a prediction is withheld."""
+
     def codes_at(self, X: np.ndarray) -> np.ndarray:
         """Return 1 for the event, 0 for the other (rows,), NaN where withheld or where a row holds NaN."""
         found = self.signs_at(X)
@@ -264,6 +277,34 @@ class WithholdingResults(ClassResults):
         weights = self.model.weights if data is None else np.ones(len(X))
         where = "training rows" if data is None else "given rows"
         return coverage(labels, side, certainty, threshold, weights, self.prices, where)
+
+    def plot_band(self, ax: Any = None) -> Any:
+        """Return the Axes with the rows of a fit to two columns, and the band in which a prediction is withheld.
+
+        As Figs 3 and 4 of Manwani et al. (2015); support vectors are ringed.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        """
+        from qreg_boost.plots.rejection import Band, plot_band
+
+        design = self.model.design
+        if design.X.shape[1] != 2:
+            raise NotDefinedError(
+                f"The band can be drawn for two predictors; this fit has {design.X.shape[1]}. See `risk_coverage()`."
+            )
+        boundary = self.decision_at if self.has_boundary else None
+        band = Band(self.edges_at, boundary, self._ringed(), self.band_in_words)
+        names, classes = list(design.column_names), [str(label) for label in self.classes]
+        return plot_band(design.X, design.y > 0.5, band, names, classes, ax)
+
+    has_boundary = True
+    """Whether the decision function goes through 0 at one line between both classes."""
+
+    def _ringed(self) -> np.ndarray:
+        """Return which rows (n,) are ringed in a figure."""
+        return np.zeros(len(self.model.design.y), dtype=bool)
 
     # -- what other models have
 

@@ -138,6 +138,20 @@ class RejectResults(WithholdingResults):
         """Return -1, 0 (withheld) or +1 (rows,) at rows of the design (rows, p), NaN where a row holds NaN."""
         return signs(self.machine.decision(X), self.rho)
 
+    def edges_at(self, X: np.ndarray) -> np.ndarray:
+        """Return f - rho and f + rho (rows, 2)."""
+        return self.machine.decision(X)[:, None] + np.array([-self.rho, self.rho])
+
+    @property
+    def band_in_words(self) -> str:
+        """The band |f| <= rho."""
+        return f"Boundary and band, |f| <= {self.rho:.3g}"
+
+    def _ringed(self) -> np.ndarray:
+        ringed = super()._ringed()
+        ringed[self._duals["row"]] = True
+        return ringed
+
     def certainty_at(self, X: np.ndarray) -> tuple[np.ndarray, float]:
         """Return |f| (rows,) and rho."""
         return np.abs(self.machine.decision(X)), self.rho
@@ -181,29 +195,6 @@ class RejectResults(WithholdingResults):
         The rows are standardised, and a gamma by rule is chosen, once for all folds, so that kernels are shared.
         """
         return self.model.cv(C, gamma, d, Resampling(folds, k, groups, rng, n_jobs, progress))
-
-    def plot_band(self, ax: Any = None) -> Any:
-        """Return the Axes with rows, boundary, band and support vectors of a fit to two columns.
-
-        As Figs 3 and 4 of Manwani et al. (2015).
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        """
-        from qreg_boost.plots.rejection import plot_band
-
-        design = self.model.design
-        if design.X.shape[1] != 2:
-            raise NotDefinedError(
-                f"The band can be drawn for two predictors; this fit has {design.X.shape[1]}. See `risk_coverage()`."
-            )
-        support = np.zeros(len(design.y), dtype=bool)
-        support[self._duals["row"]] = True
-        return plot_band(
-            design.X, design.y > 0.5, self.decision_at, self.rho, support, list(design.column_names),
-            [str(label) for label in self.classes], ax,
-        )  # fmt: skip
 
     # -- what other methods have
 

@@ -86,3 +86,16 @@ def test_band_in_two_columns() -> None:
     with pytest.raises(NotDefinedError, match="two predictors"):
         reject_classifier("y ~ a", DATA).plot_band()
     assert reject_classifier("y ~ a + b", DATA, d=0.5).plot_band() is not None
+
+
+@pytest.mark.parametrize("method, said", [("chow", "0.3 <= P(yes) <= 0.7"), ("qbc_pair", "tau = 0.3 and 0.7")])
+def test_band_of_methods_made_of_others(method: str, said: str) -> None:
+    fit = reject_classifier("y ~ a + b", DATA, method=method, d=0.3)
+    ax = fit.plot_band()
+    assert said in ax.get_title(loc="left")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["no", "yes"]
+    # the shaded region is where predictions are withheld
+    shaded = ax.collections[0].get_paths()
+    withheld = fit.predict(codes=True) == 0
+    inside = np.any([path.contains_points(DATA[["a", "b"]].to_numpy()) for path in shaded], axis=0)
+    assert (inside == withheld).mean() > 0.95

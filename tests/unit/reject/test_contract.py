@@ -23,7 +23,7 @@ EVERYWHERE = (
     "bse", "tvalues", "pvalues", "conf_int", "cov_params", "predict_proba", "resid", "prsquared", "optimality_gap",
     "out_of_fold",
 )  # fmt: skip
-OF_KERNELS = ("rho", "b", "C", "gamma", "kernel", "objective", "support", "minima", "plot_band", "compare_r", "machine")
+OF_KERNELS = ("rho", "b", "C", "gamma", "kernel", "objective", "support", "minima", "compare_r", "machine")
 OF_BOOSTERS = ("part", "at", "extend", "mstop", "risk_path", "importance", "plot_path")
 ELSEWHERE = {
     RejectResults: ("probability", "part", "parts", "decision_functions", "taus", "n_both"),
@@ -71,12 +71,16 @@ def test_every_method_has(method: str) -> None:
     dear = qb.reject_classifier("y ~ a + b", DATA, method=method, cost={"fn": 5, "fp": 1, "reject": 0.4}).glance()
     assert dear[["cost_fn", "cost_fp", "cost_reject"]].iloc[0].tolist() == [5.0, 1.0, 0.4] and dear["d"].isna().all()
     assert not np.signbit(fit.margins()[fit.margins() == 0.0]).any()
+    X = DATA[["a", "b"]].to_numpy()
+    first, second = fit.edges_at(X).T
+    claims = (first > 0.0).astype(int) - (second < 0.0)
+    assert fit.predict(codes=True).tolist() == claims.tolist()
     cv = fit.cv(d=[0.1, 0.4], k=3, progress=False)
     assert list(cv.best["d"]) == [0.1, 0.4]
     assert cv.refit(0.4).d == 0.4
     text = cv.refit(0.4).summary().as_text()
     assert "0-d-1 risk (out of fold)" in text and max(map(len, text.split("\n"))) <= 78
-    assert cv.plot() is not None and fit.cv(k=3, progress=False).plot() is not None
+    assert fit.plot_band() is not None and cv.plot() is not None and fit.cv(k=3, progress=False).plot() is not None
 
 
 @pytest.mark.parametrize("method", FITS)
