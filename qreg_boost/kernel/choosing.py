@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import BoundWarning, ConvergenceWarning, warn
+from qreg_boost.base.checks import BoundWarning, ConvergenceWarning, InputError, check_tau, listed, warn
 from qreg_boost.base.resampling import make_folds, run_tasks
 from qreg_boost.base.typeset import WIDTH, paragraph
 from qreg_boost.kernel.kernels import Kernel
@@ -121,16 +121,24 @@ class KernelCV:
         taus = f", mean over {len(self.taus)} taus" if len(self.taus) > 1 else ""
         return f"{self.kind}{taus}{', quantiles held apart' if self.together else ''}"
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Any = None, *, tau: float | None = None) -> Any:
         """Return the Axes with the mean held-out loss against C, a line per gamma; the least is ringed.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
+        tau : float, optional
+            One of the taus, whose loss is drawn alone; by default the mean over them.
         """
         from qreg_boost.plots.kernel import plot_kernel_cv
 
-        return plot_kernel_cv(self.table, self.how, ax)
+        if tau is None:
+            return plot_kernel_cv(self.table, self.how, ax)
+        own = self.by_tau[np.isclose(self.by_tau["tau"], check_tau(tau), rtol=1e-9)]
+        if own.empty:
+            raise InputError(f"There is no tau={tau!r} in this cross-validation; taus: {listed(self.taus)}.")
+        held = ", quantiles held apart" if self.together else ""
+        return plot_kernel_cv(own, f"tau {tau:g}, {self.kind}{held}", ax)
 
     def __str__(self) -> str:
         best = self._best

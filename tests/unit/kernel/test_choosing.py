@@ -41,6 +41,20 @@ def test_by_tau_is_the_cross_validation_of_each() -> None:
     assert "mean over 3 taus" in str(found) and "what is best for each tau alone" in str(found)
 
 
+def test_figure_of_all_taus_and_of_one() -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    found = qb.kqr("y ~ x", DATA, tau=TAUS, gamma=1.0).cv(C=[0.1, 1.0, 10.0], gamma=[0.3, 3.0], folds=FOLDS)
+    for tau, table, title in ((None, found.table, "mean over 3 taus"), (0.4, found.by_tau[6:12], "tau 0.4")):
+        ax = found.plot(tau=tau)
+        assert title in ax.get_title(loc="left")
+        ringed = ax.get_lines()[-1].get_xydata()[0]
+        assert tuple(ringed) == tuple(table.loc[table["mean_loss"].idxmin(), ["C", "mean_loss"]])
+    with pytest.raises(InputError, match=r"no tau=0.3 in this cross-validation; taus: 0.6, 0.4, 0.5"):
+        found.plot(tau=0.3)
+
+
 def test_coverage_is_that_of_held_out_rows() -> None:
     fit = qb.kqr("y ~ x", DATA, tau=0.4, gamma=1.0)
     found = fit.cv(C=[1.0, 10.0], folds=FOLDS)
