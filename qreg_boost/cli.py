@@ -101,7 +101,7 @@ def _fit(arguments: argparse.Namespace) -> int:
 
 def _figures(fit: Any, file: str) -> dict[Path, Callable[[], Any]]:
     """Return what draws each figure of a fit, by the file it goes to."""
-    if hasattr(fit, "plot"):
+    if hasattr(fit, "plot") and not hasattr(fit, "mstop"):
         return {_numbered(file, None): lambda: np.ravel(fit.plot())[0]}
     return {
         _numbered(file, one.tau if one is not fit else None): _asked(

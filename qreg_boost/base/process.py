@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import CrossingWarning, InputError, NotDefinedError, warn
+from qreg_boost.base.checks import CrossingWarning, InputError, NotDefinedError, listed, nearest, warn
 from qreg_boost.base.results import Results
 
 
@@ -207,6 +207,33 @@ class QuantileProcess(Results):
         from qreg_boost.plots.process import plot_lines
 
         return plot_lines(self, ax=ax)
+
+    def plot(self, terms: Any = None, *, axes: Any = None) -> Any:
+        """Draw each coefficient against tau; return the Axes, one per coefficient.
+
+        Parameters
+        ----------
+        terms : list of names, optional
+            Which coefficients; by default all, at most 12.
+        axes : array of matplotlib Axes, optional
+            One per coefficient; by default a new figure.
+        """
+        from qreg_boost.plots.process import plot_coefficients
+
+        table = self.params.loc[self._chosen(terms)].melt(ignore_index=False, value_name="estimate").reset_index()
+        return plot_coefficients(table, None, None, axes)
+
+    def _chosen(self, terms: Any) -> list[str]:
+        known = [str(name) for name in self.params.index[self.params.notna().any(axis=1)]]
+        names = known[:12] if terms is None else [terms] if isinstance(terms, str) else list(terms)
+        for name in names:
+            if name not in known:
+                raise InputError(
+                    f"There is no coefficient {name!r}.{nearest(str(name), known)} Terms: {listed(known)}."
+                )
+        if not names:
+            raise InputError(f"`terms` is empty, so there is nothing to draw. Terms: {listed(known)}.")
+        return names
 
     def state(self, data: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return what a saved file holds: the state of each fit."""

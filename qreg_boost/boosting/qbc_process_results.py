@@ -207,6 +207,13 @@ class QBCProcess(QuantileProcess):
             [{"tau": tau, **{name: one[name] for name in ERRORS}} for tau, one in zip(self.taus, figures, strict=True)]
         )
 
+    def plot(self, terms: Any = None, *, axes: Any = None) -> Any:
+        """Raise: a fit's unit is arbitrary, so coefficients at several taus do not compare."""
+        raise NotDefinedError(
+            "The fits of a classifier at several taus have units of their own, so their coefficients do not compare. "
+            "plot_errors() and plot_roc() draw the errors."
+        )
+
     def plot_errors(self, data: Any = None, y: Any = None, ax: Any = None, cost: Any = None) -> Any:
         """Draw error rate, FN rate and FP rate against tau; return their Axes.
 

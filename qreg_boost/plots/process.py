@@ -87,7 +87,9 @@ def _shades(count: int) -> list[Any]:
     return [colormaps["viridis"](value) for value in (np.linspace(0.0, 0.8, count) if count > 1 else [0.35])]
 
 
-def plot_coefficients(table: pd.DataFrame, ols: pd.DataFrame | None = None, level: float = 0.9, ax: Any = None) -> Any:
+def plot_coefficients(
+    table: pd.DataFrame, ols: pd.DataFrame | None = None, level: float | None = 0.9, ax: Any = None
+) -> Any:
     """Return the Axes with each coefficient against tau, one panel each: points, band, and the least squares line.
 
     Parameters
@@ -97,8 +99,8 @@ def plot_coefficients(table: pd.DataFrame, ols: pd.DataFrame | None = None, leve
         infinite leave a gap in the band.
     ols : DataFrame, optional
         Least squares estimates: ``estimate conf_low conf_high`` by term.
-    level : float
-        Level of the band and of the interval, for the legend.
+    level : float or None
+        Level of the band and of the interval, for the legend; None for estimates that have no intervals.
     ax : array of matplotlib Axes, optional
         One per coefficient; by default a new figure.
 
@@ -115,6 +117,8 @@ def plot_coefficients(table: pd.DataFrame, ols: pd.DataFrame | None = None, leve
     >>> plot_coefficients(table)[0].get_title(loc="left")
     'x'
     """
+    if level is None:
+        table = table.assign(conf_low=np.nan, conf_high=np.nan)
     terms = list(dict.fromkeys(table["term"]))
     panels = _panels(len(terms), ax)
     for one, term, name in zip(panels, terms, labels(terms), strict=True):
@@ -123,7 +127,7 @@ def plot_coefficients(table: pd.DataFrame, ols: pd.DataFrame | None = None, leve
         one.set_title(name, loc="left", fontsize=11)
     for one in panels[-_in_a_row(len(terms)) :]:
         one.set_xlabel("tau")
-    if ax is None:
+    if ax is None and level is not None:
         band = f"{100 * level:.4g} %"
         said = f"points: quantile regression, band: {band}" + (
             "" if ols is None else f"; dashed: least squares, {band}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import InputError, NotDefinedError, listed, nearest, warn
+from qreg_boost.base.checks import InputError, NotDefinedError, warn
 from qreg_boost.base.process import QuantileProcess
 from qreg_boost.quantreg import predicting
 from qreg_boost.quantreg.results import QRegResults
@@ -199,18 +199,6 @@ class QRegProcess(QuantileProcess):
         from qreg_boost.r.compare import compare
 
         return compare(self)
-
-    def _chosen(self, terms: Any) -> list[str]:
-        known = [str(name) for name in self.params.index if name not in self.fits[0].facts.aliased]
-        names = known[:12] if terms is None else [terms] if isinstance(terms, str) else list(terms)
-        for name in names:
-            if name not in known:
-                raise InputError(
-                    f"There is no coefficient {name!r}.{nearest(str(name), known)} Terms: {listed(known)}."
-                )
-        if not names:
-            raise InputError(f"`terms` is empty, so there is nothing to draw. Terms: {listed(known)}.")
-        return names
 
     def least_squares(self, alpha: float = 0.1) -> pd.DataFrame:
         """Return the least squares fit of the same columns: estimate, conf_low, conf_high by term."""

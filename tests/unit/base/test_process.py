@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import qreg_boost as qb
-from qreg_boost.base.checks import CrossingWarning, InputError
+from qreg_boost.base.checks import CrossingWarning, InputError, NotDefinedError
 
 
 @pytest.fixture(scope="module")
@@ -125,3 +125,23 @@ def test_saved_and_pickled(fits, data, tmp_path) -> None:
         assert isinstance(again, qb.QuantileProcess) and again.taus == fits.taus
         assert again.predict(data).equals(fits.predict(data))
         assert again.params.equals(fits.params) and again.tidy().equals(fits.tidy())
+
+
+def test_coefficients_are_drawn_against_tau(fits) -> None:
+    panels = fits.plot()
+    assert [panel.get_title(loc="left") for panel in panels] == ["Intercept", "x"]
+    points = panels[1].lines[0]
+    assert points.get_xdata().tolist() == [0.25, 0.5, 0.75]  # in order, however the taus were given
+    np.testing.assert_array_equal(points.get_ydata(), fits.params.loc["x", [0.25, 0.5, 0.75]])
+    assert panels[0].figure.get_suptitle() == ""  # a boosted fit has no band to explain
+    assert len(fits.plot(terms="x")) == 1
+    with pytest.raises(InputError, match=r"no coefficient 'z'.*Terms: Intercept, x"):
+        fits.plot(terms=["z"])
+
+
+def test_what_has_no_coefficients_to_draw_says_so(data) -> None:
+    with pytest.raises(NotDefinedError, match="no coefficients"):
+        qb.qbr("y ~ x", data, [0.3, 0.7], learner="stump", mstop=3).plot()
+    large = data.assign(y=data["y"] > 0.0)
+    with pytest.raises(NotDefinedError, match=r"do not compare\. plot_errors\(\)"):
+        qb.qbc("y ~ x", large, [0.4, 0.6], mstop=20).plot()
