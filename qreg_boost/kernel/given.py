@@ -13,8 +13,8 @@ from qreg_boost.base.typeset import name_of
 from qreg_boost.kernel.kernel import Kernel, blocks
 from qreg_boost.kernel.quadratic import Dense, Quadratic
 
-_ROUNDING = 1e-8
-"""What a matrix may be off its transpose, as a share of its largest element."""
+_ROUNDING = 1e-6
+"""What a matrix may be off its transpose, as a share of its largest element: some are made in single precision."""
 _WANTED = (
     "A kernel function takes two matrices of rows (n, p), (m, p) and returns (n, m), or two rows and returns a number."
 )
@@ -109,7 +109,7 @@ class Precomputed(Kernel):
 
 
 def symmetric(K: np.ndarray, what: str) -> np.ndarray:
-    """Return K (n, n), which must be symmetric but for rounding.
+    """Return K (n, n), which must be symmetric but for rounding, with its rounding evened out.
 
     Raises
     ------
@@ -117,6 +117,7 @@ def symmetric(K: np.ndarray, what: str) -> np.ndarray:
         If it is not; the pair of rows is named where it is farthest from it.
     """
     allowed = _ROUNDING * float(np.abs(K).max(initial=0.0))
+    uneven = False
     for rows in blocks(len(K), len(K)):
         off = np.abs(K[rows] - K[:, rows].T)
         if off.max(initial=0.0) > allowed:
@@ -126,4 +127,5 @@ def symmetric(K: np.ndarray, what: str) -> np.ndarray:
                 f"The {what} is not symmetric: k = {K[i, j]:.6g} for rows {i} and {j}, and {K[j, i]:.6g} for rows {j} "
                 f"and {i} (counted from 0). A kernel is; pass (K + K.T) / 2 if you mean that."
             )
-    return K
+        uneven |= bool(off.any())
+    return 0.5 * (K + K.T) if uneven else K

@@ -107,6 +107,14 @@ def test_matrices_that_are_refused(y: np.ndarray, matrix: Any, options: dict, me
         qb.KQR(y, matrix, kernel="precomputed", **options).fit()
 
 
+def test_a_matrix_of_single_precision_is_taken() -> None:
+    rounded = (K + 1e-7 * RNG.uniform(-1, 1, K.shape)).astype(np.float32)
+    assert (rounded != rounded.T).any()
+    fit, exact = (qb.KQR(Y, matrix, kernel="precomputed").fit() for matrix in (rounded + 1e-5 * np.eye(30), K))
+    assert fit.duality_gap < 1e-8
+    np.testing.assert_allclose(fit.fittedvalues, exact.fittedvalues, atol=1e-3)
+
+
 def test_new_rows_for_a_precomputed_kernel() -> None:
     fit = qb.KQR(Y, K, kernel="precomputed").fit()
     for new in (K[:3, :4], K[0], pd.DataFrame(X)):
