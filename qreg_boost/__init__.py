@@ -38,6 +38,7 @@ from qreg_boost.compose.qbc_pair import QBCPair, QBCPairResults
 from qreg_boost.compose.quanting_model import Quanting
 from qreg_boost.compose.quanting_results import QuantingResults
 from qreg_boost.haar import haar_features, haar_layout, integral_image
+from qreg_boost.kernel.choosing import KernelCV
 from qreg_boost.kernel.kqr_model import KQR
 from qreg_boost.kernel.kqr_process_results import KQRProcess
 from qreg_boost.kernel.kqr_results import KQRResults
@@ -74,6 +75,7 @@ __all__ = [
     "JousResults",
     "KQRProcess",
     "KQRResults",
+    "KernelCV",
     "L1Fit",
     "L1QReg",
     "L1Results",
