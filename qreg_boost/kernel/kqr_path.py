@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import ConvergenceWarning, InputError, NotDefinedError, check_choice, listed, warn
+from qreg_boost.base.checks import (
+    ConvergenceWarning,
+    InputError,
+    NotDefinedError,
+    check_choice,
+    listed,
+    number_of,
+    warn,
+)
 from qreg_boost.base.typeset import number
 from qreg_boost.kernel.exact_path import ExactPath, exact_path
 from qreg_boost.kernel.kqr import KernelQuantile, solve_kernel_quantile
@@ -157,8 +165,8 @@ def _least(table: pd.DataFrame, criterion: str) -> str:
     if np.isnan(values).all():
         return f"{criterion.upper()} is missing at all knots: more than half the rows are on the fit."
     best = int(np.nanargmin(values))
-    C, edf = float(table.index[best]), table["edf"].iloc[best]
-    return f"Least {criterion.upper()} at C = {number(C)}: {edf} rows on the fit"
+    C, edf = float(table.index[best]), int(table["edf"].iloc[best])
+    return f"Least {criterion.upper()} at C = {number(C)}: {number_of(edf, 'row')} on the fit"
 
 
 def whole_path(ready: Prepared, tau: float, largest: float, progress: bool) -> ExactPath:

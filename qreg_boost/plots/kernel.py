@@ -10,6 +10,8 @@ import pandas as pd
 from qreg_boost.plots.drawing import FONT, GREY, axes, colour, heading
 
 MOST_LINES = 12
+MOST_MARKED = 60
+"""Of more points along a line none is marked."""
 BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8}
 CRITERIA = {"sic": "SIC", "gacv": "GACV"}
 
@@ -65,7 +67,7 @@ def plot_kqr_path(table: pd.DataFrame, tau: float, criterion: str = "sic", ax: A
     Parameters
     ----------
     table : DataFrame indexed by C
-        Columns edf, sic, gacv.
+        Columns edf, sic, gacv (missing or infinite ones are left out). Of many points at most 12 say their edf.
     tau : float
     criterion : {"sic", "gacv"}
     ax : matplotlib Axes, optional
@@ -81,18 +83,35 @@ def plot_kqr_path(table: pd.DataFrame, tau: float, criterion: str = "sic", ax: A
     values = table[criterion].to_numpy(dtype=float)
     C = table.index.to_numpy(dtype=float)
     shade, style = colour(0)
-    known = np.isfinite(values)
-    ax.plot(C[known], values[known], color=shade, linestyle=style, marker="o", markersize=3.5, linewidth=1.6)
-    best = int(np.argmin(values))  # -inf where a fit is without loss
-    if known[best]:
+    known = np.isfinite(values) & (C > 0.0)  # the path begins at 0, where a scale of logarithms does not
+    many = len(C) > MOST_MARKED
+    marker = {"marker": None if many else "o", "markersize": 3.5}
+    ax.plot(C[known], values[known], color=shade, linestyle=style, linewidth=1.6, **marker)
+    best = int(np.nanargmin(values)) if not np.isnan(values).all() else -1  # -inf where a fit is without loss
+    if best >= 0 and known[best]:
         ax.plot([C[best]], [values[best]], marker="o", markersize=10, markerfacecolor="none", color="0.2")
-    shown = np.unique(np.r_[np.linspace(0, len(C) - 1, min(len(C), MOST_LINES)).round().astype(int), best])
-    for k in shown[known[shown]]:
+    for k in _along(C, known, best):
         ax.annotate(
             f"{table['edf'].iloc[k]:g}", (C[k], values[k]), xytext=(0, 9), textcoords="offset points", ha="center",
             fontsize=FONT, color="0.35", bbox=BEHIND,
         )  # fmt: skip
     ax.set(xlabel="C", ylabel=CRITERIA[criterion], xscale="log")
     ax.margins(y=0.12)
-    heading(ax, f"{CRITERIA[criterion]} along C, rows on the fit written above; least at C = {C[best]:.4g}", tau)
+    least = f"; least at C = {C[best]:.4g}" if best >= 0 else ""
+    heading(ax, f"{CRITERIA[criterion]} along C, rows on the fit written above{least}", tau)
     return ax
+
+
+def _along(C: np.ndarray, known: np.ndarray, best: int) -> np.ndarray:
+    """Return the positions that are written at: at most 12, evenly along a scale of logarithms, and the best."""
+    which = np.flatnonzero(known)
+    if len(which) > MOST_LINES:
+        at = np.log(C[which])
+        wanted = np.linspace(at[0], at[-1], MOST_LINES)
+        which = which[np.unique(np.abs(at - wanted[:, None]).argmin(axis=1))]
+    if best < 0 or not known[best]:
+        return which
+    step = np.log(C[which[-1]] / C[which[0]]) / MOST_LINES if len(which) > 1 else 0.0
+    if len(C) > MOST_LINES:  # no other number on top of that of the best
+        which = which[np.abs(np.log(C[which] / C[best])) > 0.5 * step]
+    return np.union1d(which, best)
