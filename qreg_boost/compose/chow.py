@@ -13,12 +13,12 @@ from qreg_boost.base.checks import ConvergenceWarning, InputError, NotDefinedErr
 from qreg_boost.base.design import Design
 from qreg_boost.base.facts import Facts
 from qreg_boost.compose.boosters import Booster, as_booster, restore_parts
-from qreg_boost.compose.logit import Logit, fit_logit
+from qreg_boost.compose.logit import REMEDY, TOLD_APART, Logit, fit_logit
 from qreg_boost.compose.out_of_fold import decisions_along
 from qreg_boost.compose.parts import parts_state
 from qreg_boost.compose.withholding_model import WithholdingModel, restore_withholding
 from qreg_boost.compose.withholding_results import ComposedResults
-from qreg_boost.reject.base_results import Absent
+from qreg_boost.reject.absent import Absent
 from qreg_boost.reject.prices import Prices
 
 if TYPE_CHECKING:
@@ -153,12 +153,7 @@ class Chow(WithholdingModel):
         (part,) = parts
         separated = getattr(part, "separated", False)
         if separated:
-            warn(
-                "The logistic regression tells rows apart without error, so that its likelihood has no maximum and "
-                "their probabilities are 0 and 1: they are never withheld, at any price. Leave predictors out, or use "
-                'method="double_ramp".',
-                ConvergenceWarning,
-            )
+            warn(f"In the logistic regression {TOLD_APART} {REMEDY}", ConvergenceWarning)
         found = chow_signs(part.probability_at(self.design.X), self.prices)
         facts = self.known(found, probability=self._name, separated=separated, **known)
         return ChowResults(facts, part, self, self.design.encoder)

@@ -15,6 +15,11 @@ ENOUGH = 1e-11
 STILL = 1e-3
 """At a maximum the last step moves no log-odds by as much as this."""
 HALVINGS = 30
+TOLD_APART = (
+    "some rows are told apart without error: the likelihood has no maximum, their probabilities are 0 and 1, and they "
+    "are never withheld."
+)
+REMEDY = 'Leave predictors out, or use method="double_ramp".'
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ import numpy as np
 from qreg_boost.base.checks import ConvergenceWarning, InputError, check_count, number_of, warn
 from qreg_boost.base.resampling import Folds, run_tasks
 from qreg_boost.compose.boosters import OwnBooster, as_booster
+from qreg_boost.compose.logit import REMEDY, TOLD_APART
 from qreg_boost.reject.choosing import OutOfFold, values_of
 from qreg_boost.reject.prices import Prices
 from qreg_boost.reject.tally import Tally
@@ -76,12 +77,8 @@ def cross_validate(
     found = dict(zip(tasks, run_tasks(one, tasks, n_jobs, progress, "cross-validation"), strict=True))
     separated = sum(apart for _, apart in found.values())
     if separated:
-        warn(
-            f"In {number_of(separated, 'fold')} of {folds.train.shape[1]} the logistic regression tells rows apart "
-            "without error, so that its likelihood has no maximum and their probabilities are 0 and 1; they are never "
-            'withheld. Leave predictors out, or use method="double_ramp".',
-            ConvergenceWarning,
-        )
+        of = f"{number_of(separated, 'fold')} of {folds.train.shape[1]}"
+        warn(f"In {of}, by logistic regression, {TOLD_APART} {REMEDY}", ConvergenceWarning)
     return _collected(model, {task: values for task, (values, _) in found.items()}, prices, len(stops), folds, used)
 
 

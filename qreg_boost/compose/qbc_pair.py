@@ -17,7 +17,7 @@ from qreg_boost.compose.out_of_fold import decisions_along
 from qreg_boost.compose.parts import parts_state
 from qreg_boost.compose.withholding_model import WithholdingModel, restore_withholding
 from qreg_boost.compose.withholding_results import ComposedResults
-from qreg_boost.reject.base_results import Absent
+from qreg_boost.reject.absent import Absent
 from qreg_boost.reject.prices import Prices
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from qreg_boost.base.class_report import event_fact, rows_used, weights_and_date
 from qreg_boost.base.class_report import what_was_fitted as formula
 from qreg_boost.base.tables import Fact, Summary, Table
 from qreg_boost.base.typeset import number
+from qreg_boost.compose.logit import TOLD_APART
 from qreg_boost.reject.report import NAMES, coefficients, counts, error_note, figures, prices
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from qreg_boost.compose.qbc_pair import QBCPairResults
     from qreg_boost.reject.base_results import WithholdingResults
 
-SEPARATED = "Some rows are told apart without error: their probabilities are 0 and 1, and the slopes have no maximum."
 SHOWN = {"logit": "logistic regression", "logitboost": "LogitBoost"}
 
 
@@ -31,7 +31,7 @@ def summarise_chow(fit: ChowResults) -> Summary:
         *weights_and_date(fit.facts),
     ]
     tables = [*_coefficients(fit), counts(fit)]
-    notes = (SEPARATED,) if fit.facts.own.get("separated") else ()
+    notes = (f"In the logistic regression {TOLD_APART}",) if fit.facts.own.get("separated") else ()
     return _summary(fit, left, tables, notes)
 
 

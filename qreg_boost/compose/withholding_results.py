@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from qreg_boost.reject.base_results import Absent, WithholdingResults
+from qreg_boost.reject.absent import Absent
+from qreg_boost.reject.base_results import WithholdingResults
 from qreg_boost.reject.choosing import RejectCV
 from qreg_boost.reject.folds import Resampling
 

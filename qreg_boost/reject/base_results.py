@@ -13,6 +13,7 @@ from qreg_boost.base.checks import InputError, NotDefinedError, check_bool
 from qreg_boost.base.class_results import ClassResults
 from qreg_boost.base.frames import as_frame
 from qreg_boost.base.typeset import share
+from qreg_boost.reject.absent import Absent
 from qreg_boost.reject.choosing import USUAL_GRID
 from qreg_boost.reject.curves import Coverage, coverage
 from qreg_boost.reject.figures import counts_table, figures_by_group
@@ -21,29 +22,6 @@ from qreg_boost.reject.prices import Prices
 from qreg_boost.reject.tally import FIGURES, Tally
 
 NO_STANDARD_ERRORS = "A classifier with a reject option has no standard errors; fit.cv() has its risk out of fold."
-
-
-class Absent:
-    """What a kind of fit does not have, and what to ask instead.
-
-    >>> class Fit:
-    ...     rho = Absent("Ask for the price.")
-    >>> Fit().rho
-    Traceback (most recent call last):
-    ...
-    qreg_boost.base.checks.NotDefinedError: `rho` is not defined for Fit. Ask for the price.
-    """
-
-    def __init__(self, instead: str) -> None:
-        self.instead = instead
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, fit: Any, owner: type) -> Any:
-        if fit is None:
-            return self
-        raise NotDefinedError(f"`{self.name}` is not defined for {owner.__name__}. {self.instead}")
 
 
 class WithholdingResults(ClassResults):

@@ -9,7 +9,8 @@ import pandas as pd
 
 from qreg_boost.base.checks import NotDefinedError
 from qreg_boost.base.facts import Facts
-from qreg_boost.reject.base_results import Absent, WithholdingResults
+from qreg_boost.reject.absent import Absent
+from qreg_boost.reject.base_results import WithholdingResults
 from qreg_boost.reject.folds import Resampling
 from qreg_boost.reject.machine import Machine, signs
 

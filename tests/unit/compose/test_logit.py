@@ -70,7 +70,7 @@ def test_classes_that_do_not_mix_are_told_of() -> None:
     with pytest.warns(ConvergenceWarning, match="has no maximum"):
         fit = reject_classifier("y ~ a", apart, method="chow")
     assert fit.error_rate == 0.0 and "told apart without error" in fit.summary().as_text()
-    with pytest.warns(ConvergenceWarning, match="In 4 folds of 4"):
+    with pytest.warns(ConvergenceWarning, match="In 4 folds of 4, by logistic regression, some rows are told apart"):
         fit.cv(k=4, progress=False)
     group = DATA.assign(g=np.where(DATA.index < 12, 1.0, 0.0), y=np.where(DATA.index < 12, "yes", DATA["y"]))
     with pytest.warns(ConvergenceWarning, match="has no maximum"):  # of some rows only

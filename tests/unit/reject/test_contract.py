@@ -10,7 +10,7 @@ import qreg_boost as qb
 from qreg_boost.base.checks import NotDefinedError, OneClassWarning
 from qreg_boost.compose.chow import ChowResults
 from qreg_boost.compose.qbc_pair import QBCPairResults
-from qreg_boost.reject.base_results import Absent
+from qreg_boost.reject.absent import Absent
 from qreg_boost.reject.results import RejectResults
 from tests.unit.reject.cases import overlapping
 
