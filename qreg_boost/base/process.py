@@ -49,6 +49,10 @@ class QuantileProcess(Results):
             raise InputError(f"No fit at tau={tau!r}; taus: {', '.join(map(str, self.taus))}.")
         return self.fits[int(np.argmax(same))]
 
+    def _one(self) -> tuple[type | None, str]:
+        fits = self.__dict__.get("fits")
+        return (type(fits[0]), f"fits[{self.taus[0]}]") if fits else (None, "")
+
     @property
     def _columns(self) -> pd.Index:
         return pd.Index(self.taus, name="tau")

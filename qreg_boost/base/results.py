@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +24,21 @@ class Results(ABC):
     @abstractmethod
     def summary(self) -> Any:
         """Return the summary as text, HTML and LaTeX."""
+
+    def _one(self) -> tuple[type | None, str]:
+        """Return the kind of one fit, of results that hold several, and how to reach one."""
+        return None, ""
+
+    if not TYPE_CHECKING:  # a checker is to miss what is not there
+
+        def __getattr__(self, name: str) -> Any:
+            """Say of what single fits alone have how to ask for it."""
+            if hasattr(type(self), name):  # a property that raised: its own words are the right ones
+                return getattr(type(self), name).__get__(self, type(self))
+            kind, one = (None, "") if name.startswith("_") else self._one()
+            if kind is None or not hasattr(kind, name):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            raise NotDefinedError(f"{type(self).__name__} holds many fits, and `{name}` is of one: {one}.{name}.")
 
     def save(self, path: str | Path, data: bool = False) -> Path:
         """Write the fit to a file that `qreg_boost.load` reads without running code; return its path.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import InputError
+from qreg_boost.base.checks import InputError, NotDefinedError
 from qreg_boost.base.class_results import ClassResults
 from qreg_boost.base.facts import Facts
 from qreg_boost.compose.codes import by_hamming, by_loss
@@ -59,6 +59,11 @@ class MultiClassResults(ClassResults):
         matrix = np.array(self.facts.own["code"], dtype=np.int64)
         columns = pd.Index([f"c{j + 1}" for j in range(matrix.shape[1])], name="classifier")
         return pd.DataFrame(matrix, index=pd.Index(list(self.classes), name="class"), columns=columns)
+
+    @property
+    def fittedvalues(self) -> Any:
+        """Several classes have no fit of one number."""
+        raise NotDefinedError("Several classes have no single fitted value; decision_function() has one for each.")
 
     def decision_function(self, new: Any = None) -> pd.DataFrame:
         """Return for each row how much speaks for each class; the class of the largest is predicted.

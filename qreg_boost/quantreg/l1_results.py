@@ -158,12 +158,16 @@ class L1Results(FitResults):
 
     title = "L1-Norm Quantile Regression Path"
     whole = "path.select('sic') or path.at(s=...)"
+    instead = "A fit at one bound has them: select('sic'), at(s=) or at(lam=)."
 
     def __init__(self, path: L1Path, facts: QRegFacts, model: Any, known: dict[str, Any] | None = None) -> None:
         self.path = path
         self.facts = facts
         self._model = model
         self._known = dict(known or {})
+
+    def _one(self) -> tuple[type | None, str]:
+        return L1Fit, "path.select('sic')"
 
     @property
     def model(self) -> Any:

@@ -51,6 +51,11 @@ class QRegPath(Results):
         self._model = model
         self.encoder = encoder
 
+    def _one(self) -> tuple[type | None, str]:
+        from qreg_boost.quantreg.results import QRegResults
+
+        return QRegResults, self.whole
+
     def __len__(self) -> int:
         return len(self.process.coef)
 

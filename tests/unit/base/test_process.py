@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import warnings
 
@@ -145,3 +146,31 @@ def test_what_has_no_coefficients_to_draw_says_so(data) -> None:
     large = data.assign(y=data["y"] > 0.0)
     with pytest.raises(NotDefinedError, match=r"do not compare\. plot_errors\(\)"):
         qb.qbc("y ~ x", large, [0.4, 0.6], mstop=20).plot()
+
+
+def test_what_one_fit_has_is_asked_of_one_fit(fits, data) -> None:
+    with pytest.raises(
+        NotDefinedError, match=r"QuantileProcess holds many fits, and `cv` is of one: fits\[0\.75\]\.cv\."
+    ):
+        fits.cv()
+    assert not hasattr(fits, "cv") and not hasattr(fits, "nothing")
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        fits.nothing  # noqa: B018
+    path = qb.qreg_process("y ~ x", data.head(40))
+    with pytest.raises(NotDefinedError, match=r"path\.fit_at\(tau\)\.bse"):
+        path.bse  # noqa: B018
+    with pytest.raises(NotDefinedError, match=r"path\.select\('sic'\)\.fittedvalues"):
+        qb.l1qreg("y ~ x", data).fittedvalues  # noqa: B018
+
+
+def test_a_property_that_raises_keeps_its_own_words(data) -> None:
+    stumps = qb.qbr("y ~ x", data, [0.3, 0.7], learner="stump", mstop=3)
+    with pytest.raises(NotDefinedError, match="is not linear in its columns"):
+        stumps.params  # noqa: B018
+    with pytest.raises(NotDefinedError, match="A fit at one bound has them"):
+        qb.l1qreg("y ~ x", data).params  # noqa: B018
+
+
+def test_processes_are_copied(fits) -> None:
+    for again in (copy.copy(fits), copy.deepcopy(fits), pickle.loads(pickle.dumps(fits))):
+        pd.testing.assert_frame_equal(again.params, fits.params)

@@ -33,6 +33,11 @@ def test_one_versus_all_is_made_of_fits_of_each_class(booster: str) -> None:
     assert fit.error_rate == (fit.predict() != data["y"]).mean()
 
 
+def test_several_classes_have_no_fitted_value() -> None:
+    with pytest.raises(NotDefinedError, match=r"decision_function\(\) has one for each"):
+        fitted(three_classes(), mstop=2).fittedvalues  # noqa: B018
+
+
 def test_a_number_that_measures_is_no_label() -> None:
     """It once took a classifier for each of its values."""
     data = three_classes()
