@@ -19,6 +19,7 @@ from qreg_boost.compose.parts import parts_state
 from qreg_boost.compose.withholding_model import WithholdingModel, restore_withholding
 from qreg_boost.compose.withholding_results import ComposedResults
 from qreg_boost.reject.absent import Absent
+from qreg_boost.reject.choosing import sides
 from qreg_boost.reject.prices import Prices
 
 if TYPE_CHECKING:
@@ -149,6 +150,11 @@ class Chow(WithholdingModel):
         """Return what Chow's rule says of probabilities (rows, 1)."""
         return chow_signs(values[:, 0], prices)
 
+    def certainty(self, values: np.ndarray, prices: Prices) -> tuple[np.ndarray, np.ndarray]:
+        """Return how far probabilities (rows, 1) are beyond being withheld, and -1 or +1 by the cheaper guess."""
+        p = values[:, 0]
+        return chow_certainty(p, prices) - (prices.worst - prices.reject), sides(prices.fn * p - prices.fp * (1.0 - p))
+
     def _made(self, parts: tuple[Any, ...], known: Mapping[str, Any]) -> ChowResults:
         (part,) = parts
         separated = getattr(part, "separated", False)
@@ -176,6 +182,15 @@ def chow_signs(p: np.ndarray, prices: Prices) -> np.ndarray:
     if not prices.withholds:
         return np.where(np.isnan(p), np.nan, np.where(p >= high, 1.0, -1.0))
     return np.where(np.isnan(p), np.nan, np.where(p > high, 1.0, np.where(p < low, -1.0, 0.0)))
+
+
+def chow_certainty(p: np.ndarray, prices: Prices) -> np.ndarray:
+    """Return by how much the better guess costs less than at worst (n,), of probabilities of the event.
+
+    >>> chow_certainty(np.array([0.1, 0.5, 0.75]), Prices(1.0, 1.0, 0.2)).tolist()
+    [0.4, 0.0, 0.25]
+    """
+    return prices.worst - np.minimum(prices.fn * p, prices.fp * (1.0 - p))
 
 
 class ChowResults(ComposedResults):
@@ -228,8 +243,7 @@ class ChowResults(ComposedResults):
 
         Where both errors cost 1 these are |P - 1/2| and 1/2 - d.
         """
-        p, prices = self.part.probability_at(X), self.prices
-        return prices.worst - np.minimum(prices.fn * p, prices.fp * (1.0 - p)), prices.worst - prices.reject
+        return chow_certainty(self.part.probability_at(X), self.prices), self.prices.worst - self.prices.reject
 
     # -- coefficients
 

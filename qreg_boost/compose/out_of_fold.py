@@ -91,7 +91,8 @@ def _collected(
     used: np.ndarray,
 ) -> OutOfFold:
     n, k = folds.train.shape
-    counts, signs = np.zeros((len(prices), stops, k, 2, 3)), np.full((len(prices), stops, n), np.nan)
+    counts = np.zeros((len(prices), stops, k, 2, 3))
+    signs, certainty, side = (np.full((len(prices), stops, n), np.nan) for _ in range(3))
     weights = None if model.design.weights is None else model.design.weights[used]
     y = model.design.y[used]
     for i, price in enumerate(prices):
@@ -100,8 +101,13 @@ def _collected(
             values = np.stack([found[key, fold] for key in model.keys(price)], axis=-1)
             for j in range(stops):
                 signs[i, j, held] = now = model.decide(values[:, j], price)
+                sure = model.certainty(values[:, j], price)
+                if sure is not None:
+                    certainty[i, j, held], side[i, j, held] = sure
                 counts[i, j, fold] = Tally.of(y[held], now, None if weights is None else weights[held]).counts
-    return OutOfFold(counts, signs)
+    if np.isnan(certainty).all():
+        return OutOfFold(counts, signs)
+    return OutOfFold(counts, signs, certainty, side)
 
 
 def _rows(design: Any, at: np.ndarray, times: np.ndarray) -> Any:

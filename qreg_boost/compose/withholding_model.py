@@ -66,6 +66,13 @@ class WithholdingModel(ClassModel):
     def decide(self, values: np.ndarray, prices: Prices) -> np.ndarray:
         """Return -1, 0 (withheld) or +1 (rows,) of what the parts of `keys` say (rows, parts)."""
 
+    def certainty(self, values: np.ndarray, prices: Prices) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return how far rows are beyond being withheld and what is predicted if anything is, of what `decide` takes.
+
+        Both (rows,); None for a method without a threshold.
+        """
+        return None
+
     @abstractmethod
     def _made(self, parts: tuple[Any, ...], known: Mapping[str, Any]) -> Any:
         """Return the results of fitted parts."""

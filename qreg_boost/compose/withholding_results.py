@@ -52,7 +52,7 @@ class ComposedResults(WithholdingResults):
         -------
         RejectCV
             ``table``, ``best`` (a row per d), ``refit(d)``, ``predictions(d)``, ``confusion(d)``, ``evaluate(d,
-            groups)``, ``fold_risks``, ``plot()``.
+            groups)``, ``risk_coverage(d)``, ``fold_risks``, ``plot()``.
         """
         return self.model.cv(d, mstop, Resampling(folds, k, groups, rng, n_jobs, progress))
 

@@ -14,7 +14,7 @@ from qreg_boost.base.class_results import ClassResults
 from qreg_boost.base.frames import as_frame
 from qreg_boost.base.typeset import share
 from qreg_boost.reject.absent import Absent
-from qreg_boost.reject.choosing import USUAL_GRID
+from qreg_boost.reject.choosing import USUAL_GRID, sides
 from qreg_boost.reject.curves import Coverage, coverage
 from qreg_boost.reject.figures import counts_table, figures_by_group
 from qreg_boost.reject.groups import groups_of_data, groups_of_rows, name_of
@@ -236,6 +236,8 @@ class WithholdingResults(ClassResults):
     def risk_coverage(self, data: Any = None, y: Any = None) -> Coverage:
         """Return risk against coverage with the decision function as it is and its threshold swept.
 
+        On the training rows it flatters; ``cv().risk_coverage()`` has it out of fold.
+
         Parameters
         ----------
         data : DataFrame, mapping or array, optional
@@ -251,7 +253,7 @@ class WithholdingResults(ClassResults):
         X = self._rows(data)[0]
         labels = self._labels(data, y)
         certainty, threshold = self.certainty_at(X)
-        side = np.where(self.decision_at(X) > 0.0, 1.0, -1.0)
+        side = sides(self.decision_at(X))
         weights = self.model.weights if data is None else np.ones(len(X))
         where = "training rows" if data is None else "given rows"
         return coverage(labels, side, certainty, threshold, weights, self.prices, where)

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from qreg_boost.base.checks import InputError, check_bool
+from qreg_boost.base.checks import InputError, NotDefinedError, check_bool
 from qreg_boost.base.resampling import Folds
 from qreg_boost.base.typeset import WIDTH, wrap
+from qreg_boost.reject.curves import Coverage, coverage
 from qreg_boost.reject.figures import counts_table, figures_by_group
 from qreg_boost.reject.groups import groups_of_rows, name_of
 from qreg_boost.reject.prices import Prices, check_price
@@ -52,10 +53,25 @@ class OutOfFold:
         Held-out rows by class and prediction, weights counted.
     signs : (prices, settings, n) array
         -1, 0, +1 of each row, the last fold's that held it out; NaN where none did.
+    certainty : (prices, settings, n) array or None
+        How far each row is beyond the threshold up to which its fold's fit withholds; None where there is none.
+    side : (prices, settings, n) array or None
+        -1 or +1, what is predicted if anything is.
     """
 
     counts: np.ndarray
     signs: np.ndarray
+    certainty: np.ndarray | None = None
+    side: np.ndarray | None = None
+
+
+def sides(decision: np.ndarray) -> np.ndarray:
+    """Return -1 or +1, what a decision function predicts if anything; NaN where it is.
+
+    >>> sides(np.array([2.0, -1.0, 0.0, np.nan])).tolist()
+    [1.0, -1.0, -1.0, nan]
+    """
+    return np.where(np.isnan(decision), np.nan, np.where(decision > 0.0, 1.0, -1.0))
 
 
 def values_of(values: Any, name: str) -> list[Any]:
@@ -233,6 +249,30 @@ class RejectCV:
         by = groups_of_rows(groups, design)[used]
         table = figures_by_group(design.y[used], self._out.signs[i, j], self._model.weights[used], by, self.prices[i])
         return table.rename_axis(name_of(groups))
+
+    def risk_coverage(self, d: float | None = None) -> Coverage:
+        """Return risk against coverage out of fold, of the best setting, as the thresholds of all folds move together.
+
+        Parameters
+        ----------
+        d : float, optional
+            Which price, where several were compared.
+
+        Returns
+        -------
+        Coverage
+            Its thresholds are how far beyond that of its own fold a row must be: 0 is as fitted.
+        """
+        i = self._price(d)
+        j = self._best_of(i)
+        certainty, side = self._out.certainty, self._out.side
+        if certainty is None or side is None:
+            raise NotDefinedError(
+                "A pair of QBC fits has no threshold to sweep: each price d has fits of its own, which "
+                "risk_against_d() compares."
+            )
+        y, weights = self._model.design.y[self._model.used], self._model.weights[self._model.used]
+        return coverage(y, side[i, j], certainty[i, j], 0.0, weights, self.prices[i], "out of fold")
 
     # -- what is shown
 

@@ -71,7 +71,7 @@ def coverage(
     certainty : (n,) array
         A row is withheld where it is at most the threshold.
     threshold : float
-        The fitted one, at least 0.
+        The fitted one.
     weights : (n,) array
     prices : Prices
     where : str
@@ -106,7 +106,8 @@ def coverage(
     widths = np.diff(table["coverage"])
     aurc = float((table["error_accepted"].to_numpy()[1:] * widths).sum())
     # a probability of exactly 1 - d is withheld, whatever the rounding of its distance from one half
-    at = int((certainty[last] > threshold * (1.0 + 1e-12)).sum()) if len(last) else 0
+    slack = 1e-12 * float(np.abs(certainty).max(initial=0.0))
+    at = int((certainty[last] > threshold + slack).sum()) if len(last) else 0
     fitted = table.iloc[at].rename("fitted")
     fitted["threshold"] = threshold
     return Coverage(table, aurc, fitted, where, prices)

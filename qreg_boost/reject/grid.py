@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from qreg_boost.base.resampling import Folds, run_tasks
 from qreg_boost.kernel.box_qp import BoxSolution
 from qreg_boost.kernel.kernels import Kernel
 from qreg_boost.kernel.quadratic import Dense, LowRank, Quadratic
-from qreg_boost.reject.choosing import OutOfFold, Setting, prices_of, values_of
+from qreg_boost.reject.choosing import OutOfFold, Setting, prices_of, sides, values_of
 from qreg_boost.reject.dca import Task
 from qreg_boost.reject.machine import LOSSES, Fitted, signed, signs, unsigned
 from qreg_boost.reject.prices import Prices
@@ -56,8 +57,9 @@ class Found:
     ----------
     counts : (prices, kernels, C, folds, 2, 3) array
         Held-out rows by class and prediction, weights counted.
-    signs : (prices, kernels, C, n) array
-        -1, 0, +1 of each row, the last fold's that held it out; NaN where none did.
+    f, rho : (prices, kernels, C, n) arrays
+        Decision function at each row and half-width of its band, of the last fold that held the row out; NaN where none
+        did.
     unsolved : int
         Starts of all fits with a convex program that did not end as optimal.
     programs : int
@@ -69,17 +71,27 @@ class Found:
     """
 
     counts: np.ndarray
-    signs: np.ndarray
+    f: np.ndarray
+    rho: np.ndarray
     unsolved: int
     programs: int
     kkt: float
     kernels: tuple[Kernel, ...]
 
+    @cached_property
+    def signs(self) -> np.ndarray:
+        """-1, 0, +1 of each row (prices, kernels, C, n), NaN where no fold held it out."""
+        return signs(self.f, self.rho)
+
     def out_of_fold(self) -> OutOfFold:
         """Return the predictions by price and setting."""
         prices, kernels, costs, folds = self.counts.shape[:4]
+        flat = (prices, kernels * costs, -1)
         return OutOfFold(
-            self.counts.reshape(prices, kernels * costs, folds, 2, 3), self.signs.reshape(prices, kernels * costs, -1)
+            self.counts.reshape(prices, kernels * costs, folds, 2, 3),
+            self.signs.reshape(flat),
+            (np.abs(self.f) - self.rho).reshape(flat),
+            sides(self.f).reshape(flat),
         )
 
     def settings(self, grid: Grid) -> tuple[Setting, ...]:
@@ -109,7 +121,7 @@ def cross_validate(problem: Problem, grid: Grid, n_jobs: int = 1, progress: bool
     k, n = problem.folds.train.shape[1], len(problem.y)
     prices, several, costs = grid.shape
     counts = np.zeros((prices, several, costs, k, 2, 3))
-    found_signs = np.full((prices, several, costs, n), np.nan)
+    f, rho = (np.full((prices, several, costs, n), np.nan) for _ in range(2))
 
     def one(kernel: int, fold: int) -> Part:
         return _part(problem, grid, forms[kernel], kernel, fold)
@@ -118,19 +130,22 @@ def cross_validate(problem: Problem, grid: Grid, n_jobs: int = 1, progress: bool
     parts = run_tasks(one, tasks, n_jobs, progress, "cross-validation")
     for (kernel, fold), part in zip(tasks, parts, strict=True):
         counts[:, kernel, :, fold] = part.counts
-        found_signs[:, kernel, :, problem.folds.held[:, fold]] = np.moveaxis(part.signs, -1, 0)
+        held = problem.folds.held[:, fold]
+        f[:, kernel, :, held] = np.moveaxis(part.f, -1, 0)
+        rho[:, kernel, :, held] = part.rho
     return Found(
-        counts, found_signs, sum(part.unsolved for part in parts), sum(part.programs for part in parts),
+        counts, f, rho, sum(part.unsolved for part in parts), sum(part.programs for part in parts),
         max(part.kkt for part in parts), kernels,
     )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One fold with one kernel: counts (prices, C, 2, 3), signs (prices, C, held), and how the programs ended."""
+    """One fold with one kernel: counts (prices, C, 2, 3), f (prices, C, held), rho (prices, C), how programs ended."""
 
     counts: np.ndarray
-    signs: np.ndarray
+    f: np.ndarray
+    rho: np.ndarray
     unsolved: int
     programs: int
     kkt: float
@@ -144,7 +159,7 @@ def _part(problem: Problem, grid: Grid, whole: Quadratic, kernel: int, fold: int
     Q = signed(whole.at(train), y)
     held_weights = None if problem.weights is None else problem.weights[held]
     prices, _, costs = grid.shape
-    counts, found = np.zeros((prices, costs, 2, 3)), np.zeros((prices, costs, len(held)))
+    counts, f, rho = np.zeros((prices, costs, 2, 3)), np.zeros((prices, costs, len(held))), np.zeros((prices, costs))
     unsolved, programs, kkt = 0, 0, 0.0
     warm: dict[str, BoxSolution] = {}
     for i, price in enumerate(grid.prices):
@@ -153,13 +168,14 @@ def _part(problem: Problem, grid: Grid, whole: Quadratic, kernel: int, fold: int
             task = Task(Q, y, C * error * weights, d, problem.mu, price.withholds)
             rng = np.random.default_rng([problem.seed, kernel, fold]) if problem.random else None
             fitted = LOSSES[problem.method](task, problem.starts, problem.random, rng, warm)
-            f = _cross(whole, held, train, fitted.point.a * y) + fitted.point.b
-            found[i, j] = signs(f, fitted.point.rho)
-            counts[i, j] = Tally.of((problem.y[held] > 0.0).astype(float), found[i, j], held_weights).counts
+            f[i, j] = _cross(whole, held, train, fitted.point.a * y) + fitted.point.b
+            rho[i, j] = fitted.point.rho
+            known = (problem.y[held] > 0.0).astype(float)
+            counts[i, j] = Tally.of(known, signs(f[i, j], rho[i, j]), held_weights).counts
             unsolved, programs = unsolved + fitted.unsolved, programs + fitted.programs
             kkt = max(kkt, fitted.worst.residuals.kkt)
             warm = first_steps(fitted)
-    return Part(counts, found, unsolved, programs, kkt)
+    return Part(counts, f, rho, unsolved, programs, kkt)
 
 
 def first_steps(fitted: Fitted) -> dict[str, BoxSolution]:

@@ -100,7 +100,7 @@ class Machine:
         return self.b - float(self.slopes @ self.scale.centre)
 
 
-def signs(f: np.ndarray, rho: float) -> np.ndarray:
+def signs(f: np.ndarray, rho: float | np.ndarray) -> np.ndarray:
     """Return -1, 0 (withheld) or +1 (n,) by eq. (1) of Manwani et al. (2015); NaN where f is.
 
     >>> signs(np.array([-2.0, -1.0, 0.5, 2.0, np.nan]), 1.0).tolist()

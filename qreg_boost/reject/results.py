@@ -189,7 +189,7 @@ class RejectResults(WithholdingResults):
         -------
         RejectCV
             ``table``, ``best`` (a row per d), ``refit(d)``, ``predictions(d)``, ``confusion(d)``, ``evaluate(d,
-            groups)``, ``fold_risks``, ``plot()``.
+            groups)``, ``risk_coverage(d)``, ``fold_risks``, ``plot()``.
 
         Notes
         -----

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from qreg_boost.api_reject import reject_classifier
-from qreg_boost.base.checks import InputError
+from qreg_boost.base.checks import InputError, NotDefinedError
 from qreg_boost.compose.chow import Chow
 from qreg_boost.compose.qbc_pair import QBCPair
 from qreg_boost.reject.choosing import RejectCV
@@ -50,6 +50,7 @@ def test_several_prices_at_once_are_those_one_by_one(method: str) -> None:
         assert alone.best["risk"][0] == pytest.approx(np.mean(np.where(codes == 0, d, codes != y)))
 
 
+@pytest.mark.filterwarnings("ignore:Every prediction is withheld")  # after no iterations
 @pytest.mark.parametrize("model, options", [MADE[1], MADE[2], MADE[3]])
 def test_numbers_of_iterations_are_read_off_one_fit(model: type, options: dict) -> None:
     fit = model(Y, X, d=0.2, **options).fit()
@@ -105,6 +106,25 @@ def test_risk_against_d_and_what_is_made_of_it(method: str) -> None:
     assert curve.confusion(0.15).to_numpy().sum() == len(DATA)
     by = curve.evaluate(0.15, groups=np.arange(90) % 3)
     assert (by["risk"] * by["n"]).sum() / 90 == pytest.approx(curve.evaluate(0.15)["risk"])
+
+
+@pytest.mark.parametrize("options", [{}, {"probability": "logitboost", "mstop": 10}, {"cost": COST}])
+def test_risk_against_coverage_out_of_fold(options: dict) -> None:
+    cv = fitted(**options).cv(k=4, progress=False)
+    curve, known = cv.risk_coverage(), cv.evaluate()
+    assert curve.fitted["coverage"] == pytest.approx(1.0 - known["rejection_rate"])
+    assert curve.fitted["risk"] == pytest.approx(known["risk"])
+    prices = cv.prices[0]
+    every = np.empty(len(DATA))
+    for train, held in zip(cv.folds.train.T > 0, cv.folds.held.T, strict=True):
+        part = Chow(Y[train], X[train], **options).fit()
+        every[held] = part.probability(X[held]) > prices.fp / (prices.fn + prices.fp)
+    assert curve.table["error_accepted"].iloc[-1] == pytest.approx(np.mean((every > 0.5) != (Y == "yes")))
+
+
+def test_the_pair_has_no_threshold_out_of_fold_either() -> None:
+    with pytest.raises(NotDefinedError, match="no threshold to sweep"):
+        fitted("qbc_pair").cv(k=3, progress=False).risk_coverage()
 
 
 @pytest.mark.parametrize("method", ["chow", "qbc_pair"])

@@ -120,6 +120,29 @@ def test_what_is_known_out_of_fold() -> None:
     assert cv.refit(0.1).out_of_fold["risk"] == cv.best["risk"][0]
 
 
+def test_risk_against_coverage_out_of_fold() -> None:
+    fit = fitted(kernel="linear")
+    cv = fit.cv(d=[0.1, 0.25], C=[0.5, 5.0], k=4, progress=False)
+    for d in (0.1, 0.25):
+        curve, known = cv.risk_coverage(d), cv.evaluate(d)
+        assert curve.where == "out of fold" and curve.fitted["threshold"] == 0.0
+        assert curve.fitted["coverage"] == pytest.approx(1.0 - known["rejection_rate"])
+        assert curve.fitted["risk"] == pytest.approx(known["risk"])
+        assert curve.fitted["error_accepted"] == pytest.approx(1.0 - known["accuracy_accepted"])
+    # by hand, with every row predicted: the sign of f of the fit without the row's fold
+    X = DATA[["a", "b"]].to_numpy()
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    f = np.empty(len(DATA))
+    for train, held in zip(cv.folds.train.T > 0, cv.folds.held.T, strict=True):
+        part = RejectClassifier(DATA["y"][train], Z[train], C=float(cv.best["C"][1]), d=0.25, standardize=False).fit()
+        f[held] = part.decision_function(Z[held])
+    wrong = np.mean((f > 0.0) != (DATA["y"] == "yes"))
+    assert cv.risk_coverage(0.25).table["error_accepted"].iloc[-1] == pytest.approx(wrong)
+    with pytest.raises(InputError, match="say which"):
+        cv.risk_coverage()
+    assert "out of fold" in cv.risk_coverage(0.1).plot().get_title(loc="left")
+
+
 def test_groups_go_by_their_index() -> None:
     subject = pd.Series(np.arange(90) // 5, name="subject")
     fit = fitted()
