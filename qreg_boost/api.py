@@ -9,7 +9,9 @@ from qreg_boost.base.rows import caller_env
 from qreg_boost.boosting.model import QBR
 from qreg_boost.quantreg.anova_results import AnovaResult, nested, slopes
 from qreg_boost.quantreg.l1_model import L1QReg
+from qreg_boost.quantreg.l1_results import L1Results
 from qreg_boost.quantreg.model import QReg
+from qreg_boost.quantreg.process_results import QRegPath
 from qreg_boost.quantreg.results import QRegResults
 from qreg_boost.quantreg.several import QRegProcess
 
@@ -237,7 +239,7 @@ def anova(
 
 def qreg_process(
     formula: str, data: Any, *, weights: Any = None, offset: Any = None, subset: Any = None, missing: str = "drop"
-) -> Any:
+) -> QRegPath:
     """Return the quantile regression of `formula` at every tau: all breakpoints, and the coefficients between them.
 
     Parameters
@@ -287,7 +289,7 @@ def l1qreg(
     offset: Any = None,
     subset: Any = None,
     missing: str = "drop",
-) -> Any:
+) -> L1Results:
     """Return the quantile regression of `formula` under every bound s on the absolute sum of its coefficients.
 
     Parameters
@@ -315,7 +317,9 @@ def l1qreg(
     Notes
     -----
     For every s, the coefficients minimise sum_i w_i rho_tau(y_i - x_i'b) subject to sum_j |b_j| <= s. They are linear
-    in s between the knots; the multiplier lambda is constant there.
+    in s between the knots; the multiplier lambda is constant there: they minimise the sum plus lambda sum_j |b_j| too.
+    In scikit-learn's ``QuantileRegressor`` alpha is lambda over the number of rows; quantreg's
+    ``rq(method = "lasso")`` takes twice this lambda.
 
     References
     ----------

@@ -6,6 +6,7 @@ from typing import Any
 
 from qreg_boost.base.rows import caller_env
 from qreg_boost.boosting.classifier_model import QBC, AdaBoost, LogitBoost
+from qreg_boost.boosting.classifier_results import AdaBoostResults, LogitBoostResults
 from qreg_boost.boosting.l2_model import L2Boost
 
 
@@ -197,7 +198,7 @@ def logitboost(
     subset: Any = None,
     missing: str = "drop",
     progress: bool = True,
-) -> Any:
+) -> LogitBoostResults:
     """Return a LogitBoost fit of `formula` to `data`: boosting of the binomial likelihood, f half the log-odds.
 
     Parameters
@@ -266,7 +267,7 @@ def adaboost(
     subset: Any = None,
     missing: str = "drop",
     progress: bool = True,
-) -> Any:
+) -> AdaBoostResults:
     """Return an AdaBoost fit of `formula` to `data`.
 
     Parameters

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from statsmodels.datasets import engel
 
+import qreg_boost as qb
 import qreg_boost.r as r
 from qreg_boost.base.checks import FormulaError, InputError
 from qreg_boost.r.session import evaluate
@@ -152,6 +153,17 @@ def test_interior_point_of_r_and_penalised_fits(made):
     exact = r.rq("y ~ x + z", made)  # a unique optimum; R's interior point stops within 1e-6 of the loss
     np.testing.assert_allclose(r.rq("y ~ x + z", made, method="fn").params, exact.params, rtol=1e-4, atol=1e-5)
     assert r.rq("y ~ x + z", made, method="lasso", **{"lambda": 5.0}).params.size == 3
+
+
+def test_the_penalty_of_r_is_half_its_lambda(made):
+    """As the docstring of l1qreg and the page from R have it."""
+    path = qb.l1qreg("y ~ x + z", made, tau=0.4)
+    lam = float(path.knots["lam"].iloc[0]) / 3.0
+    theirs = r.rq("y ~ x + z", made, tau=0.4, method="lasso", **{"lambda": 2.0 * lam}).params
+    ours = path.at(lam=lam).params
+    assert 0.0 < np.abs(ours.iloc[1:]).sum() < np.abs(path.at(lam=0.0).params.iloc[1:]).sum()
+    # R's interior point stops within 1e-6 of the loss
+    np.testing.assert_allclose(theirs, ours, rtol=1e-3, atol=1e-4)
 
 
 def test_results_go_on_to_r(made):

@@ -56,6 +56,17 @@ def test_select_takes_the_bound_that_cv_finds(path) -> None:
         pd.testing.assert_series_equal(fit.params, path.at(s=found.s).params)
 
 
+def test_the_multiplier_is_that_of_scikit_learn_times_the_rows() -> None:
+    from sklearn.linear_model import QuantileRegressor
+
+    data = qb.datasets.load("zheng2012").head(120)
+    X, y = data.drop(columns="y"), data["y"]
+    ours = qb.l1qreg("y ~ .", data, tau=0.3).at(lam=12.0)
+    theirs = QuantileRegressor(quantile=0.3, alpha=12.0 / len(data), solver="highs").fit(X, y)
+    np.testing.assert_allclose(ours.params.iloc[1:], theirs.coef_, atol=1e-9)
+    assert ours.params["Intercept"] == pytest.approx(theirs.intercept_, abs=1e-9)
+
+
 def test_rules_are_checked(path) -> None:
     with pytest.raises(InputError, match=r"`rule` must be one of 'min', '1se'; got 'best'"):
         path.cv(rule="best")
