@@ -5,138 +5,34 @@
     minimise    sum_h [ 1/2 |g_h|^2 + C sum_i w_i rho_h(y_i - g_h(x_i) - b_h) ]
     subject to  g_h(x_i) + b_h <= g_(h+1)(x_i) + b_(h+1)      for all rows i
 
-The dual has a multiplier c_h >= 0 per constraint next to the boxed u_h, with a_h = u_h + c_(h-1) - c_h, and one Newton
-system of order H n.
+The dual has a multiplier c_h >= 0 per constraint next to the boxed u_h, with a_h = u_h + c_(h-1) - c_h. Most of them
+are 0: constraints enter where separate fits cross or nearly do, and then where the fits still cross, until none do.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from qreg_boost.base.checks import InputError
 from qreg_boost.kernel.box_qp import MORE_ITERATIONS, MOST_ITERATIONS, TOLERANCES, Iterate, NoStep, Parts
+from qreg_boost.kernel.crossing_pairs import Pairs
 from qreg_boost.kernel.kqr import KernelQuantile, check_losses, sides, solve_kernel_quantile
 from qreg_boost.kernel.quadratic import Quadratic
 
 MOST = 6000
-"""Largest order H n of the Newton system."""
+"""Largest number H n of unknowns."""
 ALLOWED = 1e-7
 """Largest relative duality gap of the whole that counts as optimal."""
-
-
-@dataclass(frozen=True, eq=False)
-class Crossing:
-    """The quadratic term of x = (u, c): scale * sum_h a_h'K a_h, a = u + B c, with its Newton system.
-
-    With D_u, D_c the barrier diagonals, E = (1/D_u + B (1/D_c) B')^-1 and F = (D_c + B'D_u B)^-1, both made of small
-    chains row by row: a = (K + E)^-1 (E (1/D_u) r_u + D_u B F r_c); with T = F (B'r_u - r_c),
-    u = (1/D_u) E a + B T and c = F B'D_u a - T. Nothing that cancels is divided by a small number.
-
-    Attributes
-    ----------
-    K : (n, n) array
-    H : int
-    scale : float
-    """
-
-    K: np.ndarray
-    H: int
-    scale: float
-
-    @property
-    def B(self) -> np.ndarray:
-        """The matrix (H, H - 1) that adds c_h to the fit above it and takes it from the one below."""
-        return np.eye(self.H, self.H - 1, -1) - np.eye(self.H, self.H - 1)
-
-    def parts(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return u (H, n, ...) and c (H - 1, n, ...) of x."""
-        n, at = len(self.K), self.H * len(self.K)
-        return x[:at].reshape(self.H, n, *x.shape[1:]), x[at:].reshape(self.H - 1, n, *x.shape[1:])
-
-    def _joined(self, u: np.ndarray, c: np.ndarray) -> np.ndarray:
-        return np.concatenate((u.reshape(-1, *u.shape[2:]), c.reshape(-1, *c.shape[2:])))
-
-    def times(self, x: np.ndarray) -> np.ndarray:
-        """Return the gradient of the term at x."""
-        u, c = self.parts(x)
-        Ka = self.scale * (u + np.tensordot(self.B, c, axes=1)) @ self.K.T
-        return self._joined(Ka, np.tensordot(self.B.T, Ka, axes=1))
-
-    def solver(self, D: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the function that solves the Newton system."""
-        from scipy.linalg import lapack
-
-        n, H, B = len(self.K), self.H, self.B
-        Du, Dc = self.parts(D)
-        E = chain_solve(1.0 / Du, 1.0 / Dc, np.broadcast_to(np.eye(H)[:, None], (H, n, H))).transpose(1, 0, 2)
-        surplus = Dc.copy()
-        surplus[0] += Du[0]
-        surplus[-1] += Du[-1]
-        whole = np.zeros((H, n, H, n))
-        for h in range(H):
-            whole[h, :, h] = self.scale * self.K
-            for k in range(H):
-                whole[h, range(n), k, range(n)] += E[:, h, k]
-        factor, info = lapack.dpotrf(whole.reshape(H * n, H * n).T, lower=1, overwrite_a=1, clean=0)
-        if info != 0:
-            raise ArithmeticError("no Cholesky factor")
-
-        def solve(r: np.ndarray) -> np.ndarray:
-            ru, rc = self.parts(r)
-            right = np.einsum("nhk,knm->hnm", E, ru / Du[..., None])
-            right += Du[..., None] * np.tensordot(B, chain_solve(surplus, Du[1:-1], rc), axes=1)
-            a = lapack.dpotrs(factor, np.asfortranarray(right.reshape(H * n, -1)), lower=1)[0].reshape(H, n, -1)
-            T = chain_solve(surplus, Du[1:-1], np.tensordot(B.T, ru, axes=1) - rc)
-            return self._joined(
-                np.einsum("nhk,knm->hnm", E, a) / Du[..., None] + np.tensordot(B, T, axes=1),
-                chain_solve(surplus, Du[1:-1], np.tensordot(B.T, Du[..., None] * a, axes=1)) - T,
-            )
-
-        return solve
-
-
-def chain_solve(surplus: np.ndarray, links: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """Return x with (diag surplus + Laplacian of a chain with these links) x = r, for many chains at once.
-
-    The matrix of a chain has surplus + adjacent links on its diagonal and minus the links beside it. Elimination in
-    terms of surplus and links subtracts nothing, so each element of the inverse keeps its digits, however far the
-    numbers lie apart.
-
-    Parameters
-    ----------
-    surplus : (m, n) array
-        Above 0: m positions of n chains.
-    links : (m - 1, n) array
-        At least 0.
-    r : (m, n, k) array
-
-    Examples
-    --------
-    >>> chain_solve(np.ones((2, 1)), np.ones((1, 1)), np.array([[[3.0]], [[0.0]]]))[:, 0, 0].tolist()
-    [2.0, 1.0]
-    """
-    m = len(surplus)
-    x = r.copy()
-    rest = surplus[0]
-    passed, pivots = [], []
-    for h in range(m - 1):
-        pivot = rest + links[h]
-        part = links[h] / pivot
-        x[h + 1] += part[:, None] * x[h]
-        rest = surplus[h + 1] + part * rest
-        passed.append(part)
-        pivots.append(pivot)
-    x[m - 1] /= rest[:, None]
-    for h in range(m - 2, -1, -1):
-        x[h] = x[h] / pivots[h][:, None] + passed[h][:, None] * x[h + 1]
-    return x
+NEAR = 0.1
+"""Fits nearer than this share of their median distance are held apart from the first."""
+ROUNDS = 10
+"""So often constraints are added where fits cross; then all of them are taken."""
+TINY = 1e-12
+"""A crossing by this share of the response's range is rounding."""
 
 
 def check_order(H: int, n: int) -> None:
-    """Refuse a system that is too large.
+    """Refuse a program that is too large.
 
     Raises
     ------
@@ -145,9 +41,9 @@ def check_order(H: int, n: int) -> None:
     """
     if H * n > MOST:
         raise InputError(
-            f"noncrossing=True solves one system for all quantiles: {H} taus x {n} rows = {H * n} unknowns, and at "
-            f"most {MOST} are allowed ({8e-9 * (H * n) ** 2:.1f} GB a matrix). Use fewer taus or rows, or sort the "
-            "predictions of separate fits with predict(..., rearrange=True)."
+            f"noncrossing=True solves one program for all quantiles: {H} taus x {n} rows = {H * n} unknowns, and at "
+            f"most {MOST} are allowed. Use fewer taus or rows, or sort the predictions of separate fits with "
+            "predict(..., rearrange=True)."
         )
 
 
@@ -167,30 +63,42 @@ def solve_noncrossing(
 
     Notes
     -----
-    Where separate fits do not cross, they are the solution, and they are returned.
+    Where separate fits do not cross, they are the solution, and they are returned. A solution under some of the
+    constraints that keeps them all is the solution under all.
     """
     check_order(len(taus), len(y))
-    apart: list[KernelQuantile] = []
-    for tau in taus:
-        apart.append(solve_kernel_quantile(form, y, tau, C, weights))
-    fits = np.array([one.fit for one in apart])
-    if len(taus) == 1 or (np.diff(fits, axis=0) >= 0.0).all():
+    apart = [solve_kernel_quantile(form, y, tau, C, weights) for tau in taus]
+    gaps = np.diff([one.fit for one in apart], axis=0)
+    if len(taus) == 1 or (gaps >= 0.0).all():
         return apart
-    return _together(form, y, np.array(taus), C, weights)
+    K, levels = form.times(np.eye(len(y))), np.array(taus)
+    held = np.zeros(gaps.shape, dtype=bool)
+    for _ in range(ROUNDS):
+        held |= gaps <= NEAR * np.median(np.maximum(gaps, 0.0), axis=1, keepdims=True)
+        found, fits = _held_at(held, K, form, y, levels, C, weights)
+        gaps = np.diff(fits, axis=0)
+        if not ((gaps < -TINY * np.ptp(y)) & ~held).any():
+            return found
+    return _held_at(np.ones_like(held), K, form, y, levels, C, weights)[0]
 
 
-def _together(form: Quadratic, y: np.ndarray, taus: np.ndarray, C: float, weights: np.ndarray) -> list[KernelQuantile]:
+def _held_at(
+    held: np.ndarray, K: np.ndarray, form: Quadratic, y: np.ndarray, taus: np.ndarray, C: float, weights: np.ndarray
+) -> tuple[list[KernelQuantile], np.ndarray]:
+    """Return the fits held apart at some pairs (H - 1, n) of gap and row, and their values (H, n) before rounding."""
     n, H = len(y), len(taus)
     unit, force = C * float(weights.max()), float(np.abs(y).max()) or 1.0
-    newton = Crossing(form.times(np.eye(n)), H, unit / force)
+    newton = Pairs(K, H, unit / force, *np.nonzero(held))
+    m = len(newton.gap)
     w = C * weights / unit
-    lower = np.concatenate(((taus[:, None] - 1.0) * w, np.zeros((H - 1, n)))).ravel()
-    upper = np.concatenate((taus[:, None] * w, np.full((H - 1, n), np.inf))).ravel()
-    c = np.concatenate((np.tile(-y / force, H), np.zeros((H - 1) * n)))
-    A = np.kron(np.hstack((np.eye(H), newton.B)), np.ones(n))
+    lower = np.concatenate((((taus[:, None] - 1.0) * w).ravel(), np.zeros(m)))
+    upper = np.concatenate(((taus[:, None] * w).ravel(), np.full(m, np.inf)))
+    c = np.concatenate((np.tile(-y / force, H), np.zeros(m)))
+    A = np.hstack((np.kron(np.eye(H), np.ones(n)), newton.sums))
     parts = Parts(newton, c, lower, upper, A, np.zeros(H))
     at: Iterate | None = None
     best: list[KernelQuantile] = []
+    fits = np.zeros((H, n))
     for tolerance in TOLERANCES[:2]:
         try:
             at = parts.run(at, tolerance, MOST_ITERATIONS if at is None else MORE_ITERATIONS)
@@ -198,14 +106,16 @@ def _together(form: Quadratic, y: np.ndarray, taus: np.ndarray, C: float, weight
             break
         u, multipliers = (part * unit for part in newton.parts(at.x))
         u = np.clip(u, C * weights * (taus[:, None] - 1.0), C * weights * taus[:, None])
-        a = u + newton.B @ np.maximum(multipliers, 0.0)
-        found = _fits(form, y, taus, C, weights, u, a, at.y * force, at.iterations)
-        best = found if not best else min(best, found, key=lambda fits: abs(fits[0].duality_gap))
+        a = u + newton.spread(np.maximum(multipliers, 0.0))
+        b = at.y * force
+        found = _fits(form, y, taus, C, weights, u, a, b, at.iterations)
+        if not best or abs(found[0].duality_gap) < abs(best[0].duality_gap):
+            best, fits = found, form.times(a.T).T + b[:, None]
     if not best:
         raise InputError(
             "The quantiles cannot be held apart: the kernel matrix is not positive semidefinite. Take another kernel."
         )
-    return best
+    return best, fits
 
 
 def _fits(
