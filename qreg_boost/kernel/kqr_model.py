@@ -305,9 +305,10 @@ class KQR(RowsModel):
             return KQRPath(table, tau, str(ready.kernel), partial(self._along, exact), True)
         if largest is not None:
             raise InputError("`largest` is where the whole path ends; leave out `largest`, or C.")
+        costs = sorted(read_costs(C))
         self._tell_of_kernel()
         with blaming_the_kernel(self.indefinite):
-            found = fits_along(ready, tau, sorted(read_costs(C)), definite)
+            found = fits_along(ready, tau, costs, definite)
         edf = [int((one.side == 0).sum()) for one in found]
         C, loss, penalty, gap = (
             [getattr(one, name) for one in found] for name in ("C", "loss", "penalty", "duality_gap")

@@ -266,6 +266,10 @@ def test_path_in_cost() -> None:
     assert path.table["sic"].idxmin() == path.select("sic").C
     with pytest.raises(InputError, match="No fit at C=3"):
         path.at(3.0)
+    with pytest.raises(
+        InputError, match=r"`C` must be a number above 0; got 'a'\. It weighs the losses against the penalty\.$"
+    ):
+        fit.path("a")
 
 
 # -- what comes back ---------------------------------------------------------------------------------------------------
