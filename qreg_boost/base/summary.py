@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import pandas as pd
 
-from qreg_boost.base.checks import NotDefinedError, listed
+from qreg_boost.base.checks import NotDefinedError
 from qreg_boost.base.tables import Fact, Row, Summary, Table, fits_a_line
 from qreg_boost.base.typeset import WIDTH, columns_of, level, matrix, numbers, settled, shortened, wrap
 
@@ -147,15 +147,21 @@ def describe_process(process: QuantileProcess) -> str:
     try:
         params = process.params
     except NotDefinedError:
-        return "\n".join([*lines, f"tau: {listed(process.taus)}"])
+        facts = _facts_by_tau([fit.summary() for fit in process.fits])
+        shown = _beside(process, [fact.label for fact in facts], [fact.cells for fact in facts])
+        return "\n".join([*lines, "Fits:", *shown, "summary() has all."])
     names = shortened(params.index[:MOST_ROWS], 30)
-    cells = [numbers(settled(row), NUMBER_WIDTH, 5) for row in params.to_numpy()[:MOST_ROWS]]
-    for columns in range(len(process), 0, -1):
-        heads = [f"tau={tau}" for tau in process.taus[:columns]]
-        rows = matrix(names, heads, [row[:columns] for row in cells])
-        if max(map(columns_of, rows)) <= WIDTH:
-            break
+    rows = _beside(process, names, [numbers(settled(row), NUMBER_WIDTH, 5) for row in params.to_numpy()[:MOST_ROWS]])
     lines += ["Coefficients:", *rows]
-    if (len(names), columns) != params.shape:
+    if (len(names), rows[0].count("tau=")) != params.shape:
         lines.append(f"... of {params.shape[0]} terms at {params.shape[1]} taus in all: .params")
     return "\n".join(lines)
+
+
+def _beside(process: QuantileProcess, names: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:
+    """Return lines of named cells, a column for each tau, as many as fit a line."""
+    for columns in range(len(process), 0, -1):
+        rows = matrix(names, [f"tau={tau}" for tau in process.taus[:columns]], [row[:columns] for row in cells])
+        if max(map(columns_of, rows)) <= WIDTH:
+            break
+    return rows

@@ -20,6 +20,7 @@ from qreg_boost.base.checks import (
     nearest,
 )
 from qreg_boost.base.quantile import upper_quantile, weighted_median, weighted_quantile
+from qreg_boost.base.typeset import in_call
 from qreg_boost.boosting.learners import LEARNERS, ByTerm, Componentwise, Learner, Linear, Spline
 from qreg_boost.boosting.steps import STEPS
 from qreg_boost.boosting.stopping import CV
@@ -151,9 +152,9 @@ def describe_call(head: str, options: Mapping[str, Any], kind: type[BoostSetting
     if "tau" in defaults:
         tau = options.get("tau", defaults.pop("tau"))
         if tau is not None:
-            given.append(f"tau={list(tau) if isinstance(tau, (list, tuple, np.ndarray)) else tau!r}")
+            given.append(f"tau={in_call(list(tau) if np.ndim(tau) else tau)}")
     for name, default in defaults.items():
         value = options.get(name, default)
         if not (isinstance(value, type(default)) and value == default):
-            given.append(f"{name}={value!r}")
+            given.append(f"{name}={in_call(value)}")
     return (head + ", ".join(given)).removesuffix(", ") + ")"

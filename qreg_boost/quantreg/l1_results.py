@@ -107,8 +107,9 @@ class L1Fit(QRegResults):
 
     def glance(self) -> pd.DataFrame:
         """Return one row of facts about the fit."""
-        names = ("tau", "nobs", "s", "lam", "df", "objective", "null_loss", "prsquared", "llf", "aic", "bic")
-        return pd.DataFrame([{name: getattr(self, name) for name in names}])
+        names = ("s", "lam", "df", "objective", "null_loss", "prsquared", "llf", "aic", "bic")
+        rows = {"tau": self.tau, "nobs": self.nobs, "n_dropped": self.facts.n_dropped}
+        return pd.DataFrame([{**rows, **{name: getattr(self, name) for name in names}}])
 
     def state(self, data: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return what a saved file holds; the rows belong to the path, so there is no fit with its rows."""

@@ -174,3 +174,16 @@ def test_a_property_that_raises_keeps_its_own_words(data) -> None:
 def test_processes_are_copied(fits) -> None:
     for again in (copy.copy(fits), copy.deepcopy(fits), pickle.loads(pickle.dumps(fits))):
         pd.testing.assert_frame_equal(again.params, fits.params)
+
+
+def test_fits_without_coefficients_print_what_is_known_of_each(data) -> None:
+    lines = str(qb.qbr("y ~ x", data, [0.3, 0.7], learner="stump", mstop=3)).splitlines()
+    at = next(k for k, line in enumerate(lines) if line.split() == ["tau=0.3", "tau=0.7"])
+    assert lines[at + 1].split() == ["Iterations", "3", "3"]
+    assert any(line.startswith("Check loss") for line in lines[at:]) and lines[-1] == "summary() has all."
+
+
+def test_the_call_shows_taus_as_a_caller_writes_them(data) -> None:
+    for taus in (np.arange(1, 4) / 10, list(np.arange(1, 4) / 10), pd.Series([0.1, 0.2, 0.3])):
+        assert 'qbr("y ~ x", data, tau=[0.1, 0.2, 0.3], mstop=2)' in str(qb.qbr("y ~ x", data, taus, mstop=2))
+    assert "init=0.5)" in str(qb.qbr("y ~ x", data, init=np.float64(0.5), mstop=2))

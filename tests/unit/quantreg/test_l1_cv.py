@@ -67,6 +67,13 @@ def test_the_multiplier_is_that_of_scikit_learn_times_the_rows() -> None:
     assert ours.params["Intercept"] == pytest.approx(theirs.intercept_, abs=1e-9)
 
 
+def test_glance_counts_the_rows_that_were_dropped() -> None:
+    data = qb.datasets.load("stackloss").astype(float)
+    data.iloc[:2, 1] = np.nan
+    table = qb.l1qreg("STACKLOSS ~ .", data).select("sic").glance()
+    assert table.loc[0, ["nobs", "n_dropped"]].tolist() == [19, 2]
+
+
 def test_rules_are_checked(path) -> None:
     with pytest.raises(InputError, match=r"`rule` must be one of 'min', '1se'; got 'best'"):
         path.cv(rule="best")
