@@ -58,7 +58,8 @@ def kqr(
     gamma : float, "sigest", "median", or list of these
         Of the radial kernels; kernlab's sigma. "sigest": the mean of the reciprocals of the 0.9 and 0.1 quantiles of
         the squared distances between rows, over all pairs (of more than 4000 rows, of 4000 of them); whole weights
-        count as repeated rows. "median": the reciprocal of their median. Of several, cross-validation chooses.
+        count as repeated rows. It knows nothing of the response, and for one or two predictors is mostly too large, the
+        fit too rough. "median": the reciprocal of their median. Of several, cross-validation chooses.
     kpar : mapping, optional
         Further parameters: ``degree``, ``scale``, ``offset``; ``sigma`` is gamma. kernlab's "automatic" is "sigest".
     standardize : bool

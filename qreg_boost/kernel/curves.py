@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qreg_boost.base.checks import InputError, NotDefinedError, listed, nearest
+from qreg_boost.base.checks import InputError, NotDefinedError, listed, nearest, number_of
 from qreg_boost.kernel.kernels import Precomputed
 
 if TYPE_CHECKING:
@@ -120,8 +120,9 @@ def _column(fit: KQRResults, x: str | None) -> int:
         if len(fit.facts.terms) == 1 and len(numeric) == 1:
             return next(iter(numeric.values()))
         raise NotDefinedError(
-            f"plot_lines draws against one numeric predictor, and this fit has {len(fit.facts.columns)} columns: say "
-            f"which with x=. Numeric ones: {listed(numeric) or 'none'}. For rows of your own see predict(new)."
+            "plot_lines draws against one numeric predictor, and this fit has "
+            f"{number_of(len(fit.facts.columns), 'column')}: say which with x=. Numeric ones: "
+            f"{listed(numeric) or 'none'}. For rows of your own see predict(new)."
         )
     if x not in numeric:
         raise InputError(

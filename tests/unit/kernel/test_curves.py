@@ -83,6 +83,11 @@ def test_messages(fits, given: dict, error: type[Exception], message: str) -> No
         fits.plot_lines(**given)
 
 
+def test_a_factor_alone_has_no_curve() -> None:
+    with pytest.raises(NotDefinedError, match=r"this fit has 2 columns: say which with x=. Numeric ones: none"):
+        qb.kqr("y ~ C(g)", DATA, gamma=1.0).plot_lines()
+
+
 def test_a_precomputed_kernel_has_no_curves() -> None:
     with pytest.raises(NotDefinedError, match="knows no predictors"):
         qb.KQR(np.arange(5.0), np.eye(5), kernel="precomputed").fit().plot_lines()
