@@ -57,7 +57,7 @@ class Judged:
         else:
             fitted = fit.predict(data, **({} if offset is None else {"offset": offset})).to_numpy()
             actual = response_of(data, y, fit.facts.response, len(fitted))
-            shift = fit.encoder.encode(data, offset).offset
+            shift = _offset_of(fit.encoder, data, offset)
             weights = np.ones(len(actual))
         used = ~(np.isnan(actual) | np.isnan(fitted)) & (weights > 0.0)
         if not used.any():
@@ -65,6 +65,16 @@ class Judged:
         shift = None if shift is None else shift[used]
         figures = self.judge(actual[used], fitted[used], weights[used], shift)
         return pd.Series({"n": float(used.sum()), **figures}, name="evaluation")
+
+
+def _offset_of(encoder: Any, data: Any, offset: Any) -> np.ndarray | None:
+    """Return the offset of other rows (rows,), or None; a sparse design is not encoded."""
+    if offset is None and encoder.offset is None:
+        return None
+    if hasattr(data, "tocsr"):
+        return np.asarray(offset, dtype=float)
+    found: np.ndarray | None = encoder.encode(data, offset).offset
+    return found
 
 
 def quantile_figures(

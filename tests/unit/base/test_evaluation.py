@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.metrics import d2_pinball_score, mean_pinball_loss, r2_score
 
 import qreg_boost as qb
@@ -111,6 +112,20 @@ def test_arrays_are_judged_with_their_response(halves: tuple[pd.DataFrame, pd.Da
     named = FITS["qbr"](train)
     found = fit.evaluate(test[["income"]].to_numpy(), test["foodexp"].to_numpy())
     pd.testing.assert_series_equal(found, named.evaluate(test))
+
+
+def test_a_sparse_design_stays_sparse(halves: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    train, test = halves
+    X, Z = (csr_matrix(np.column_stack([np.ones(len(half)), half["income"]])) for half in halves)
+    found = qb.QReg(train["foodexp"].to_numpy(), X, tau=TAU).fit().evaluate(Z, test["foodexp"].to_numpy())
+    expected = FITS["qreg"](train).evaluate(test)
+    pd.testing.assert_series_equal(found, expected, rtol=1e-9)
+    shift = 0.3 * train["income"].to_numpy()
+    shifted = qb.QReg(train["foodexp"].to_numpy(), X, tau=TAU, offset=shift).fit()
+    by_offset = shifted.evaluate(Z, test["foodexp"].to_numpy(), offset=0.3 * test["income"].to_numpy())
+    # the same line, judged against a constant that is added to the offset
+    pd.testing.assert_series_equal(by_offset.drop("r1"), expected.drop("r1"), rtol=1e-9)
+    assert by_offset["r1"] < expected["r1"]
 
 
 def test_l2boost_is_judged_by_squared_error(halves: tuple[pd.DataFrame, pd.DataFrame]) -> None:
