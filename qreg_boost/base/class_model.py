@@ -115,6 +115,9 @@ class RowsModel(ABC):
             model.options, model.call = dict(meta["options"]), facts.call
         return Opened(facts, encoder, model, parts)
 
+    def __repr__(self) -> str:
+        return self.call
+
     @property
     def formula(self) -> str | None:
         """The formula as written; None for a model of arrays."""

@@ -96,6 +96,9 @@ class BoostModel(ABC):
         check_options(options, cls.settings_kind.names())
         return describe_call(head, options, cls.settings_kind)
 
+    def __repr__(self) -> str:
+        return self.call
+
     def _read(self, design: Design, options: dict[str, Any]) -> Design:
         """Return the design with a numeric response; what a family learns from labels goes into `options`."""
         return design

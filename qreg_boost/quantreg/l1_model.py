@@ -100,6 +100,9 @@ class L1QReg:
         options += [f"unpenalised={list(self.unpenalised)!r}"] * bool(self.unpenalised)
         self.call = head + ", ".join(options) + ")"
 
+    def __repr__(self) -> str:
+        return self.call
+
     @cached_property
     def penalised(self) -> np.ndarray:
         """Which columns count in the bound (p,): all but those of the terms named."""

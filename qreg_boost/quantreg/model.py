@@ -143,6 +143,9 @@ class QReg:
     groups: np.ndarray | None
     _frame: pd.DataFrame | None
 
+    def __repr__(self) -> str:
+        return self.call
+
     @property
     def tau(self) -> Any:
         """Quantile level, or the list of them."""
