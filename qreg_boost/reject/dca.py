@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from qreg_boost.kernel.box_qp import BoxQP, BoxSolution
 from qreg_boost.kernel.offset import optimal_offsets
 from qreg_boost.reject.flat import solve_step, solve_warm
 from qreg_boost.reject.losses import Hinges, double_hinge, double_hinge_threshold, hinge
-from qreg_boost.reject.task import Beyond, Minima, Minimum, Point, Task
+from qreg_boost.reject.task import Beyond, Minima, Minimum, Point, Task, rounding
 
 LEAST_FALL = 1e-6
 """The steps end when R falls by less than this share of itself."""
@@ -115,13 +116,15 @@ def descend(
     start: str,
     warm: BoxSolution | None = None,
     seen: dict[bytes, tuple[Minimum, int]] | None = None,
+    ties: Callable[[], np.ndarray] | None = None,
 ) -> Minimum:
     """Return where difference-of-convex steps lead from a start, given by the rows beyond the ramps there.
 
     `seen` holds the states of earlier starts, with the minimum that each led to and the step it was at: where a path
-    meets an earlier one it goes on as that did. The states of this one are added.
+    meets an earlier one it goes on as that did. The states of this one are added. `ties` as in `Beyond.of`.
     """
     known = {} if seen is None else seen
+    ties = tie_breaker(task) if ties is None else ties
     states: list[bytes] = []
     risks: list[float] = []
     at: _Step | None = None
@@ -140,7 +143,7 @@ def descend(
         risks.append(risk)
         first, worst = (found, found) if at is None else (at.first, _worse(at.worst, found))
         at = _Step(point, found, now, first, worst, len(risks))
-        now = Beyond.of(point.t, point.rho, task.mu)
+        now = Beyond.of(point.t, point.rho, task.mu, ties)
         repeated = now.same(at.used)
         if repeated or fall < LEAST_FALL * abs(risk):
             end = at.minimum(start, risks, repeated, True)
@@ -149,6 +152,43 @@ def descend(
         end = at.minimum(start, risks, False, False)
     known.update((key, (end, k)) for k, key in enumerate(states))
     return end
+
+
+def tie_breaker(task: Task) -> Callable[[], np.ndarray]:
+    """Return the function that says which rows (2, n) are taken as beyond the ramp at whose end they are.
+
+    Those that leave the ramp along one direction of (w, b, rho): the support vector machine's w and b, and the change
+    of rho along which R falls fastest. So the steps leave the point where nothing is told apart, w = 0 and
+    rho = mu = 1: every row is at an end there, and with all of them beyond, or none, nothing would move.
+    """
+
+    @cache
+    def leaving() -> np.ndarray:
+        t = hinges_fit(task, hinge(len(task.y), task.mu), 0.0)[0].t
+        rho = steepest(t, task.C * task.d, task.C * (1.0 - task.d)) if task.band else 0.0
+        near = rounding(t, task.mu)
+        return np.stack((t < rho + near, t < -rho - near))
+
+    return leaving
+
+
+def steepest(t: np.ndarray, gains: np.ndarray, losses: np.ndarray) -> float:
+    """Return the rho >= 0 at which sum gains [t - rho]_+ - losses [-t - rho]_+ is largest; of several, the least.
+
+    >>> steepest(np.array([3.0, 2.0, -1.0]), np.full(3, 0.2), np.full(3, 0.8))
+    1.0
+    """
+    rho = np.unique(np.append(np.abs(t), 0.0))
+    value = hinges_at(rho, t, gains) - hinges_at(rho, -t, losses)
+    return float(rho[np.argmax(value >= value.max() - 1e-9 * np.abs(value).max())])
+
+
+def hinges_at(x: np.ndarray, kinks: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return sum_i weights_i [kinks_i - x]_+ (m,) at x (m,)."""
+    order = np.argsort(kinks)
+    first = np.searchsorted(kinks[order], x)
+    above, moments = (np.append(np.cumsum(one[order][::-1])[::-1], 0.0)[first] for one in (weights, weights * kinks))
+    return moments - x * above
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,20 +237,21 @@ def from_starts(
     `warm` may hold first steps from the named starts to a task like this one; `done` is called after each start.
     """
     before = {} if warm is None else warm
+    ties = tie_breaker(task)
     seen: dict[bytes, tuple[Minimum, int]] = {}
     found: list[Minimum] = []
     for name in starts:
         last = found[-1].solution if found else None
         begin = STARTS[name](task, last)
         near = _within(before.get(name), task)
-        one = descend(task, begin.beyond, name, last if near is None else near, seen)
+        one = descend(task, begin.beyond, name, last if near is None else near, seen, ties)
         found.append(one if begin.found is None else replace(one, worst=_worse(one.worst, begin.found)))
         if done is not None:
             done()
     for k in range(random):
         assert rng is not None
         last = found[-1].solution if found else None
-        found.append(descend(task, random_start(task, rng), f"random {k + 1}", last, seen))
+        found.append(descend(task, random_start(task, rng), f"random {k + 1}", last, seen, ties))
         if done is not None:
             done()
     return Minima(tuple(found))
@@ -250,14 +291,18 @@ def svm_start(task: Task, near: BoxSolution | None = None) -> Begin:
         u, gradient = near.u.sum(axis=0)[None], near.gradient.mean(axis=0)[None]
         warm = replace(near, u=u, gradient=gradient, multipliers=near.multipliers[:1])
     point, found = hinges_fit(task, hinge(len(task.y), task.mu), 0.0, warm)
-    return Begin(Beyond.of(point.t, 0.0, task.mu), found)
+    return Begin(_of_hinge(point, task.mu), found)
 
 
 def double_hinge_start(task: Task, near: BoxSolution | None = None) -> Begin:
     """Return the state of the double hinge fit with its threshold, the logit of the price."""
     rows, d = symmetric(task)
     point, found = hinges_fit(rows, double_hinge(np.full(len(task.y), d)), double_hinge_threshold(d))
-    return Begin(Beyond.of(point.t, point.rho, task.mu), found)
+    return Begin(_of_hinge(point, task.mu), found)
+
+
+def _of_hinge(point: Point, mu: float) -> Beyond:
+    return Beyond.of(point.t, point.rho, mu, lambda: np.tile(point.t < -rounding(point.t, mu), (2, 1)))
 
 
 def random_start(task: Task, rng: np.random.Generator) -> Beyond:

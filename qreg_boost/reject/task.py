@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ SAME = 1e-6
 DIGITS = 12
 """R is computed to so many: sums of the same losses in another order differ in the last ones."""
 TIE = 1e-7
-"""A row this share of the largest margin (or of mu) beyond the end of a ramp is at it: a solver knows no better."""
+"""A row this share of the largest margin (or of mu) from the end of a ramp is at it: a solver knows no better."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +77,11 @@ class Point:
     norm2: float
 
 
+def rounding(t: np.ndarray, mu: float) -> float:
+    """Return how far margins t (n,) are from those of an exact solution, at most."""
+    return TIE * max(mu, float(np.abs(t).max(initial=0.0)))
+
+
 @dataclass(frozen=True, eq=False)
 class Beyond:
     """Which rows lie beyond the ramps: t - rho < -mu^2 and t + rho < -mu^2; the state of the difference-of-convex loop.
@@ -90,14 +96,17 @@ class Beyond:
     lower: np.ndarray
 
     @classmethod
-    def of(cls, t: np.ndarray, rho: float, mu: float) -> Beyond:
+    def of(cls, t: np.ndarray, rho: float, mu: float, ties: Callable[[], np.ndarray] | None = None) -> Beyond:
         """Return the rows beyond the ramps at margins t (n,).
 
-        A row at the end of a ramp is not beyond it, whatever rounding makes of it: at mu = 1, every row that
-        contradicts one on a margin lies there.
+        A row at the end of a ramp may be taken as beyond it or not: there the concave part has a kink, and any of its
+        slopes will do. Rounding must not choose. `ties` returns which rows (2, n) are beyond then; without it none is.
         """
-        end = -(mu**2) - TIE * max(mu, float(np.abs(t).max(initial=0.0)))
-        return cls(t - rho < end, t + rho < end)
+        near = rounding(t, mu)
+        past = -(mu**2) - np.stack((t - rho, t + rho))
+        tied = np.abs(past) <= near
+        chosen = tied & ties() if ties is not None and tied.any() else np.zeros_like(tied)
+        return cls(*((past > near) | chosen))
 
     @property
     def key(self) -> bytes:
