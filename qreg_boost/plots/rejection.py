@@ -50,10 +50,12 @@ def plot_coverage(found: Any, ax: Any = None) -> Any:
             ax.plot([at], [float(found.fitted[name])], marker="o", markersize=6, color=shade, clip_on=False)
         ends.append(End(float(values[-1]), text, shade))
     ax.axvline(at, color=GREY, linewidth=0.8, linestyle=(0, (4, 3)))
-    ax.set(xlabel="coverage (share of rows predicted)", ylabel="mean per row")
+    stated = f" ({found.prices})" if found.prices.stated else ""
+    ax.set(xlabel="coverage (share of rows predicted)", ylabel=f"mean per row{stated}")
     ax.set_ylim(bottom=0.0)
     ax.set_xticks(np.linspace(0.0, 1.0, 6))
-    heading(ax, f"Risk against coverage, {found.where}, {found.prices.in_words}; AURC {found.aurc:.4f}", None)
+    at_price = "" if found.prices.stated else f" at {found.prices.in_words}"
+    heading(ax, f"{risk.capitalize()} against coverage{at_price}, {found.where}; AURC {found.aurc:.4f}", None)
     label_ends(ax, 1.0, ends, 0.0)
     ax.annotate(
         "fitted", (at, ax.get_ylim()[1]), xytext=(-4, -10), textcoords="offset points",

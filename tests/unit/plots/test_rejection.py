@@ -10,6 +10,7 @@ from qreg_boost.base.checks import NotDefinedError
 from tests.unit.reject.cases import overlapping
 
 plt = pytest.importorskip("matplotlib.pyplot")
+Text = pytest.importorskip("matplotlib.text").Text
 DATA = overlapping(80, 2)
 
 
@@ -34,6 +35,16 @@ def test_coverage() -> None:
     marked = [line for line in ax.lines if line.get_marker() == "o"]
     assert {float(line.get_xdata()[0]) for line in marked} == {float(found.fitted["coverage"])}
     assert {"risk", "error on the accepted", "fitted"} <= set(texts(ax))
+
+
+def test_headings_fit_whatever_the_price() -> None:
+    for options in ({}, {"cost": {"fn": 25, "fp": 10, "reject": 2.5}}):
+        found = reject_classifier("y ~ a + b", DATA, **options).risk_coverage()
+        ax = found.plot()
+        ax.figure.canvas.draw()
+        written = [one for one in ax.get_children() if isinstance(one, Text) and one.get_text().startswith(("R", "C"))]
+        assert len(written) == 1 and written[0].get_window_extent().x1 < ax.figure.bbox.x1
+    assert "missed 25, false alarm 10, withheld 2.5" in ax.get_ylabel() and "cost" in texts(ax)
 
 
 def test_against_d_and_against_C() -> None:
