@@ -53,6 +53,10 @@ class ComposedResults(WithholdingResults):
         RejectCV
             ``table``, ``best`` (a row per d), ``refit(d)``, ``predictions(d)``, ``confusion(d)``, ``evaluate(d,
             groups)``, ``risk_coverage(d)``, ``fold_risks``, ``plot()``.
+
+        Notes
+        -----
+        Where mstop is "cv" or a CV, it is chosen anew inside each training part, by folds of rows whatever `groups` are.
         """
         return self.model.cv(d, mstop, Resampling(folds, k, groups, rng, n_jobs, progress))
 

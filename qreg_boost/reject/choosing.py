@@ -177,14 +177,15 @@ class RejectCV:
     # -- one price
 
     def _price(self, d: Any) -> int:
-        known = ", ".join(f"{one.reject:g}" for one in self.prices)
+        each = [price.d[0] if price.even else price.reject for price in self.prices]
+        known = ", ".join(f"{one:g}" for one in each)
         if d is None:
             if len(self.prices) > 1:
                 raise InputError(f"Several prices were compared; say which, d=...: {known}.")
             return 0
         number = float(d) if isinstance(d, Real) and not isinstance(d, bool) else np.nan
-        for i, one in enumerate(self.prices):
-            if abs(one.reject - number) < 1e-9:
+        for i, one in enumerate(each):
+            if abs(one - number) < 1e-9:
                 return i
         raise InputError(f"d={d!r} is none of the prices compared: {known}.")
 

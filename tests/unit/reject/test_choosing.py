@@ -100,6 +100,8 @@ def test_what_was_held_out_is_said() -> None:
     assert "the least" not in repr(fit.cv(k=3, progress=False))
     cost = fitted(cost={"fn": 3, "fp": 1, "reject": 0.3}).cv(k=3, progress=False)
     assert "mean cost of a row" in repr(cost) and "d" not in cost.table
+    even = fitted(cost={"fn": 2, "fp": 2, "reject": 0.4}).cv(k=3, progress=False)
+    assert even.table["d"].tolist() == [0.2] and even.refit(0.2).d == 0.2
 
 
 def test_what_is_known_out_of_fold() -> None:
