@@ -56,7 +56,7 @@ class ComposedResults(WithholdingResults):
 
         Notes
         -----
-        Where mstop is "cv" or a CV, it is chosen anew inside each training part, by folds of rows whatever `groups` are.
+        Where mstop is "cv" or a CV, it is chosen anew inside each training part, by folds of rows whatever groups are.
         """
         return self.model.cv(d, mstop, Resampling(folds, k, groups, rng, n_jobs, progress))
 
