@@ -72,7 +72,8 @@ def kqr(
     low_rank : int or float, optional
         Replace the kernel matrix by one of this rank, or of as small a rank as loses this part of it (below 1).
     folds, k, rng, n_jobs, progress
-        How cross-validation is done, if there are several C or gamma; see `qreg_boost.CV`.
+        How cross-validation is done, if there are several C or gamma; see `qreg_boost.CV`. `n_jobs` workers fit several
+        taus too, the numbers being the same; what takes more than two seconds shows a bar.
     weights : column name or array_like (rows,), optional
         Multiply the loss.
     subset : column name, boolean array or expression, optional

@@ -23,6 +23,7 @@ from qreg_boost.base.class_model import RowsModel
 from qreg_boost.base.design import Design, Encoder
 from qreg_boost.base.facts import Facts
 from qreg_boost.base.quantile import weighted_quantile
+from qreg_boost.base.resampling import run_tasks
 from qreg_boost.base.saved_design import parts_of, restore_design
 from qreg_boost.kernel.choosing import DEFAULT_C, KernelCV, choose
 from qreg_boost.kernel.definite import REMEDY, Indefinite, blaming_the_kernel, indefinite
@@ -195,7 +196,8 @@ class KQR(RowsModel):
         fits: list[Any] = [None] * len(order)
         for position, one in zip(order, found, strict=True):
             fits[position] = self._results(one, self.held_apart)
-        self._tell_of_kernel()
+        if self.noncrossing:
+            self._tell_of_kernel()
         return KQRProcess(self.taus, fits)
 
     def at(self, tau: float, C: float) -> KQRResults:
@@ -214,7 +216,9 @@ class KQR(RowsModel):
             return solve_kernel_quantile(ready.form, ready.y, tau, C, ready.weights, start)
 
     def _one_by_one(self, levels: list[float]) -> list[KernelQuantile]:
-        return [self._solve(tau, self.C, None) for tau in levels]
+        tasks = [(tau, self.C, None) for tau in levels]
+        self._tell_of_kernel()  # and have kernel matrix and C there before the workers ask for them
+        return run_tasks(self._solve, tasks, self.options["n_jobs"], self.options["progress"], "quantiles")
 
     def _together(self, levels: list[float]) -> list[KernelQuantile]:
         ready = self.ready

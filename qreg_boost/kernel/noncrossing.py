@@ -17,7 +17,7 @@ from qreg_boost.base.checks import InputError
 from qreg_boost.kernel.box_qp import MORE_ITERATIONS, MOST_ITERATIONS, TOLERANCES, Iterate, NoStep, Parts
 from qreg_boost.kernel.crossing_pairs import Pairs
 from qreg_boost.kernel.kqr import KernelQuantile, check_losses, sides, solve_kernel_quantile
-from qreg_boost.kernel.quadratic import Quadratic
+from qreg_boost.kernel.quadratic import Dense, Quadratic
 
 MOST = 6000
 """Largest number H n of unknowns."""
@@ -71,7 +71,7 @@ def solve_noncrossing(
     gaps = np.diff([one.fit for one in apart], axis=0)
     if len(taus) == 1 or (gaps >= 0.0).all():
         return apart
-    K, levels = form.times(np.eye(len(y))), np.array(taus)
+    K, levels = form.Q if isinstance(form, Dense) else form.times(np.eye(len(y))), np.array(taus)
     held = np.zeros(gaps.shape, dtype=bool)
     for _ in range(ROUNDS):
         held |= gaps <= NEAR * np.median(np.maximum(gaps, 0.0), axis=1, keepdims=True)

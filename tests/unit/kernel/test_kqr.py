@@ -178,6 +178,13 @@ def test_several_taus_and_crossing() -> None:
     assert "do not cross" in together.summary().as_text()
 
 
+def test_workers_fit_several_taus_alike() -> None:
+    one, two = (qb.kqr("y ~ x + z", DATA, tau=[0.2, 0.5, 0.7], C=2.0, n_jobs=n) for n in (1, 2))
+    np.testing.assert_array_equal(one.fittedvalues, two.fittedvalues)
+    with pytest.raises(InputError, match="`n_jobs`"):
+        qb.kqr("y ~ x", DATA, tau=[0.2, 0.5], n_jobs=0)
+
+
 def test_held_apart_is_no_change_where_nothing_crosses() -> None:
     apart = qb.kqr("y ~ x", DATA, tau=[0.1, 0.9], C=0.1)
     together = qb.kqr("y ~ x", DATA, tau=[0.1, 0.9], C=0.1, noncrossing=True)
