@@ -100,7 +100,7 @@ class Elbow:
         self.rows: list[int] = []
         self.ridge = np.zeros(form.n)
         self._kernel = np.empty((8, form.n))
-        self._factor = np.empty((0, 0))
+        self._factor = np.zeros((8, 8), order="F")
         self._changes = 0
         self.add(self.newcomer(row))
 
@@ -120,20 +120,15 @@ class Elbow:
         ArithmeticError
             If K is not positive semidefinite.
         """
-        from scipy.linalg import solve_triangular
-
         kernel = row_of(self.form, row)
-        column, size = np.empty(0), float(self.diagonal[row]) + self._constant
-        pivot = size
-        if self.rows:
-            side = kernel[self.rows] + self._constant
-            column = solve_triangular(self._factor, side, trans=1, check_finite=False)
-            pivot -= float(column @ column)
+        size = float(self.diagonal[row]) + self._constant
+        column = self._triangular(kernel[self.rows] + self._constant, 1)
+        pivot = size - float(column @ column)
         if pivot < -INDEFINITE * size:
             raise ArithmeticError("the kernel matrix is not positive semidefinite")
         dependent, share = pivot < DEPENDENT * size, 0.0
         if dependent:
-            share = float(np.abs(solve_triangular(self._factor, column, check_finite=False)).sum())
+            share = float(np.abs(self._triangular(column, 0)).sum())
         return Newcomer(row, kernel, column, pivot, dependent, share)
 
     def add(self, new: Newcomer) -> None:
@@ -141,31 +136,40 @@ class Elbow:
         k = len(self.rows)
         if k == len(self._kernel):
             self._kernel = np.concatenate([self._kernel, np.empty_like(self._kernel)])
+            larger = np.zeros((2 * k, 2 * k), order="F")
+            larger[:k, :k] = self._factor
+            self._factor = larger
         self._kernel[k] = new.kernel
         if new.dependent:
             self.ridge[new.row] = DEPENDENT * (self.diagonal[new.row] + self._constant)
-        R = np.zeros((k + 1, k + 1), order="F")
-        R[:k, :k] = self._factor
-        R[:k, k] = new.column
-        R[k, k] = np.sqrt(max(new.pivot, 0.0) + self.ridge[new.row])
-        self._factor = R
+        self._factor[:k, k] = new.column
+        self._factor[k, k] = np.sqrt(max(new.pivot, 0.0) + self.ridge[new.row])
         self.rows.append(new.row)
         self._changed()
 
     def remove(self, row: int) -> None:
-        """Let a row go."""
+        """Let a row go; rows that depended on it lose their ridge."""
+        self._drop(row)
+        dependent = [one for one in self.rows if self.ridge[one] > 0.0]
+        for other in dependent:
+            self._drop(other)
+        for other in dependent:
+            self.add(self.newcomer(other))
+
+    def _drop(self, row: int) -> None:
         from scipy.linalg import qr_delete
 
-        at, k = self.rows.index(row), len(self.rows)
+        at, k, R = self.rows.index(row), len(self.rows), self._factor
         self.rows.pop(at)
         self.ridge[row] = 0.0
         self._kernel[at : k - 1] = self._kernel[at + 1 : k]
-        if at == k - 1:
-            self._factor = self._factor[:at, :at]
-        else:
-            turned = np.eye(k, order="F")
-            R = qr_delete(turned, self._factor, at, which="col", overwrite_qr=True, check_finite=False)[1]
-            self._factor = R[: k - 1]
+        R[:at, at : k - 1] = R[:at, at + 1 : k]
+        if at < k - 1:
+            below = np.asfortranarray(R[at:k, at:k])
+            turned = np.eye(k - at, order="F")
+            below = qr_delete(turned, below, 0, which="col", overwrite_qr=True, check_finite=False)[1]
+            R[at : k - 1, at : k - 1] = np.triu(below[:-1])
+        R[:k, k - 1] = 0.0
         self._changed()
 
     def _changed(self) -> None:
@@ -181,15 +185,22 @@ class Elbow:
         inside[np.diag_indices_from(inside)] += self.ridge[self.rows]
         R, info = lapack.dpotrf(inside, lower=0)
         if info == 0:  # else the factor that was brought here is the better one
-            self._factor = R
+            self._factor[: len(R), : len(R)] = R
 
     def solve(self, r: np.ndarray, total: float) -> tuple[np.ndarray, float]:
         """Return d (k,) and d0 with (K + ridge)[E, E] d + d0 = r and sum d = total."""
-        from scipy.linalg import lapack
-
         mean = float(r.mean())
         right = np.ones((len(r), 2), order="F")
         right[:, 0] = r - mean + self._constant * total
-        x = lapack.dpotrs(self._factor, right, lower=0, overwrite_b=True)[0]
+        x = self._triangular(self._triangular(right, 1), 0)
         d0 = (x[:, 0].sum() - total) / x[:, 1].sum()
         return x[:, 0] - d0 * x[:, 1], float(d0) + mean
+
+    def _triangular(self, r: np.ndarray, trans: int) -> np.ndarray:
+        """Return R^-1 r, or R'^-1 r with `trans` 1; the factor is read where it lies, in a larger array."""
+        from scipy.linalg import lapack
+
+        k = len(self.rows)
+        if k == 0:
+            return r
+        return lapack.dtrtrs(self._factor[:, :k], r, lower=0, trans=trans)[0]

@@ -96,9 +96,12 @@ class Trace:
             out[row] = value
         out[self._rows[k]] = self._left[k]
         if 0 < k < len(self._right):
-            share = (self.lam[k] - lam) / (self.lam[k] - self.lam[k + 1])
-            rows = self._rows[k]
-            out[rows] = np.clip((1.0 - share) * self._left[k] + share * self._right[k], self.low[rows], self.high[rows])
+            rows, left, right = self._rows[k], self._left[k], self._right[k]
+            length = self.lam[k] - self.lam[k + 1]
+            gone, ahead = (self.lam[k] - lam) / length, (lam - self.lam[k + 1]) / length
+            # from the nearer end: theta may be smaller there by far, and so are its digits
+            way = left + gone * (right - left) if gone < 0.5 else right + ahead * (left - right)
+            out[rows] = np.clip(way, self.low[rows], self.high[rows])
         return out
 
     def at_knots(self, block: int) -> Iterator[tuple[slice, np.ndarray, list[np.ndarray]]]:

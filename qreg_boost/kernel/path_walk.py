@@ -232,8 +232,7 @@ class Walk:
         come = self.free & (falls > motion.noise)
         steps[come] = np.maximum(self.side[come] * self.g[come], 0.0) / falls[come]
         if len(rows) > 1:  # a row alone does not move
-            room = np.where(d > 0.0, self.high[rows], self.low[rows]) - self.theta[rows]
-            steps[rows[d != 0.0]] = np.maximum(room[d != 0.0] / d[d != 0.0], 0.0)
+            steps[rows] = self._room(d)
         while True:
             row = self._first(steps)
             size = float(steps[row])
@@ -284,19 +283,27 @@ class Walk:
         return False
 
     def refine(self) -> None:
-        """Take out of theta and g the rounding errors of the steps so far."""
+        """Take out of theta and g the rounding errors of the steps so far, as far as theta stays within its box."""
         rows = self.elbow.rows
-        low, high = self.low[rows], self.high[rows]
         off = self._off()
         for _ in range(CORRECTIONS):
             before, error = self.theta[rows], float(np.abs(off).max())
             d, _ = self.elbow.solve(off, -float(self.theta.sum()))
-            self.theta[rows] = np.clip(before + d, low, high)
+            share = min(1.0, float(self._room(d).min()))
+            self.theta[rows] = before + share * d
             off = self._off()
             if np.abs(off).max() >= error:
                 self.theta[rows] = before
                 break
         self._place()
+
+    def _room(self, d: np.ndarray) -> np.ndarray:
+        """Return the steps (k,) along d (k,) after which theta of the elbow's rows is at an end of the box."""
+        rows = self.elbow.rows
+        room = np.where(d > 0.0, self.high[rows], self.low[rows]) - self.theta[rows]
+        steps = np.full(len(d), np.inf)
+        steps[d != 0.0] = np.maximum(room[d != 0.0] / d[d != 0.0], 0.0)
+        return steps
 
     def _off(self) -> np.ndarray:
         """Return g of the elbow's rows, which should be 0, computed anew."""
