@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from qreg_boost.base.checks import listed
 from qreg_boost.base.class_report import event_fact, rows_used, weights_and_date
 from qreg_boost.base.class_report import what_was_fitted as formula
 from qreg_boost.base.tables import Fact, Summary, Table
@@ -31,8 +32,18 @@ def summarise_chow(fit: ChowResults) -> Summary:
         *weights_and_date(fit.facts),
     ]
     tables = [*_coefficients(fit), counts(fit)]
-    notes = (f"In the logistic regression {TOLD_APART}",) if fit.facts.own.get("separated") else ()
-    return _summary(fit, left, tables, notes)
+    return _summary(fit, left, tables, tuple(_notes(fit)))
+
+
+def _notes(fit: ChowResults) -> Iterator[str]:
+    if fit.facts.own["probability"] != "logit":
+        return
+    params = fit.params
+    dropped = params.index[params.isna()]
+    if len(dropped):
+        yield f"Dropped, as combinations of the columns to their left: {listed(dropped)}."
+    if fit.facts.own["separated"]:
+        yield f"In the logistic regression {TOLD_APART}"
 
 
 def _coefficients(fit: ChowResults) -> Iterator[Table]:
