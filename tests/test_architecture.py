@@ -75,7 +75,7 @@ NUMERIC = (
         f"kernel.{name}"
         for name in ("kernels", "box_qp", "program", "quadratic", "sifting", "incomplete_cholesky", "noncrossing")
     ),
-    *(f"kernel.{name}" for name in ("elbow", "path_walk", "path_trace", "exact_path")),
+    *(f"kernel.{name}" for name in ("along", "elbow", "path_walk", "path_trace", "exact_path")),
     "kernel.offset",
     *("reject.losses", "reject.dca", "reject.task", "reject.flat", "reject.tally", "reject.machine"),
 )

@@ -12,8 +12,9 @@ import pandas as pd
 from qreg_boost.base.checks import BoundWarning, ConvergenceWarning, InputError, check_tau, listed, warn
 from qreg_boost.base.resampling import make_folds, run_tasks
 from qreg_boost.base.typeset import WIDTH, paragraph
+from qreg_boost.kernel.along import fits_along
 from qreg_boost.kernel.kernels import Kernel
-from qreg_boost.kernel.kqr import KernelQuantile, check_losses, solve_kernel_quantile
+from qreg_boost.kernel.kqr import check_losses
 from qreg_boost.kernel.machine import Prepared
 from qreg_boost.kernel.noncrossing import solve_noncrossing
 
@@ -254,12 +255,9 @@ def choose(
 def _fold(ready: Prepared, costs: Sequence[float], taus: Sequence[float], train: np.ndarray, held: np.ndarray) -> Fold:
     """Return what fits to each tau alone say of the held-out rows."""
     out = Fold(np.zeros((len(taus), len(costs))), np.zeros((len(taus), len(costs))), 0)
-    unsolved = 0
+    unsolved, definite = 0, ready.kernel.definite(ready.X)
     for h, tau in enumerate(taus):
-        found: KernelQuantile | None = None
-        for i, cost in enumerate(costs):
-            # rows of weight 0 have boxes of no width, take no part, and get their fitted values all the same
-            found = solve_kernel_quantile(ready.form, ready.y, tau, cost, train, found)
+        for i, found in enumerate(fits_along(ready.form, ready.y, tau, costs, train, definite)):
             unsolved += not found.optimal
             _judge(out, (h, i), ready, found.fit, tau, held)
     return Fold(out.losses, out.covered, unsolved)

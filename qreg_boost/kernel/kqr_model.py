@@ -25,13 +25,14 @@ from qreg_boost.base.facts import Facts
 from qreg_boost.base.quantile import weighted_quantile
 from qreg_boost.base.resampling import run_tasks
 from qreg_boost.base.saved_design import parts_of, restore_design
+from qreg_boost.kernel.along import fits_along
 from qreg_boost.kernel.choosing import DEFAULT_C, KernelCV, choose
 from qreg_boost.kernel.definite import REMEDY, Indefinite, blaming_the_kernel, indefinite
 from qreg_boost.kernel.exact_path import ExactPath
 from qreg_boost.kernel.kernels import Kernel, Precomputed, read_kernel
 from qreg_boost.kernel.kqr import KernelQuantile, check_losses, solve_kernel_quantile
 from qreg_boost.kernel.kqr_options import MOST_ROWS, check_matrix, read_costs, read_gammas, read_low_rank
-from qreg_boost.kernel.kqr_path import LARGEST, KQRPath, fits_along, path_call, path_table, whole_path
+from qreg_boost.kernel.kqr_path import LARGEST, KQRPath, path_call, path_table, whole_path
 from qreg_boost.kernel.kqr_process_results import KQRProcess
 from qreg_boost.kernel.kqr_results import KQRResults
 from qreg_boost.kernel.machine import Machine, Prepared
@@ -312,7 +313,7 @@ class KQR(RowsModel):
         costs = sorted(read_costs(C))
         self._tell_of_kernel()
         with blaming_the_kernel(self.indefinite):
-            found = fits_along(ready, tau, costs, definite)
+            found = fits_along(ready.form, ready.y, tau, costs, ready.weights, definite)
         edf = [int((one.side == 0).sum()) for one in found]
         C, loss, penalty, gap = (
             [getattr(one, name) for one in found] for name in ("C", "loss", "penalty", "duality_gap")

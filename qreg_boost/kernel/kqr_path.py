@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,8 @@ from qreg_boost.base.checks import (
     warn,
 )
 from qreg_boost.base.typeset import number
+from qreg_boost.kernel.along import MOST_ROWS
 from qreg_boost.kernel.exact_path import ExactPath, exact_path
-from qreg_boost.kernel.kqr import KernelQuantile, solve_kernel_quantile
 from qreg_boost.kernel.machine import Prepared
 from qreg_boost.kernel.quadratic import LowRank
 
@@ -30,11 +29,8 @@ SAME = 1e-9
 CRITERIA = ("sic", "gacv")
 LARGEST = 1024.0
 """Where a path ends unless the fit's own C is larger: at the largest C that cross-validation tries by itself."""
-MOST_ROWS = 6000
 MOST_ROWS_LOW_RANK = 30_000
-"""Rows of which the whole path is a matter of minutes and of less than a gigabyte, for a kernel matrix and a factor."""
-FEW = 4
-"""So many C are cheaper one by one than the whole path up to the largest."""
+"""Rows of a low-rank factor of which the whole path is a matter of minutes."""
 MOST_SHOWN = 15
 
 
@@ -195,38 +191,20 @@ def whole_path(ready: Prepared, tau: float, largest: float, progress: bool) -> E
     return found
 
 
-def fits_along(ready: Prepared, tau: float, costs: Sequence[float], definite: bool) -> list[KernelQuantile]:
-    """Return the fits at some C, increasing; `definite` says whether the kernel matrix is positive semidefinite.
-
-    Of a kernel matrix the path from 0 to the largest costs as much as some four programs, and serves if there are more
-    C than that; otherwise, and where the path does not reach or is not exact enough, quadratic programs are solved,
-    each from the one before.
-    """
-    found: list[KernelQuantile] = []
-    if definite and len(costs) > FEW and not isinstance(ready.form, LowRank) and len(ready.y) <= MOST_ROWS:
-        path = exact_path(ready.form, ready.y, tau, costs[-1], ready.weights)
-        reached = (path.at(C, ready.form, ready.y, ready.weights) for C in costs if path.largest >= C)
-        found = list(takewhile(lambda one: one.optimal, reached))
-    for cost in costs[len(found) :]:
-        start = found[-1] if found else None
-        found.append(solve_kernel_quantile(ready.form, ready.y, tau, cost, ready.weights, start))
-    return found
-
-
 def path_table(ready: Prepared, C: Any, loss: Any, penalty: Any, edf: Any, gap: Any) -> pd.DataFrame:
     """Return the table of a path: C is the index, `loss` (m,) that of the scaled data.
 
-    With n the sum of weights and V the mean loss, SIC = log V + log(n) edf / (2n) (Koenker, Ng and Portnoy 1994) and
-    GACV = n V / (n - edf) (Yuan 2006); both missing where edf is more than half the rows.
+    With V the weighted mean loss and n rows of weight above 0, SIC = log V + log(n) edf / (2n) (Koenker, Ng and Portnoy
+    1994) and GACV = loss / (n - edf) (Yuan 2006); both missing where edf is more than half the rows.
     """
-    n = float(ready.weights.sum())
+    n = len(ready.y)
     C, penalty, edf = np.asarray(C, dtype=float), np.asarray(penalty, dtype=float), np.asarray(edf, dtype=int)
     scaled = np.asarray(loss, dtype=float)
     loss = scaled * ready.spread
-    sparse = (2 * edf <= len(ready.y)) & (edf < n)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        sic = np.where(sparse, np.log(loss / n) + np.log(n) * edf / (2.0 * n), np.nan)
-        gacv = np.where(sparse, loss / (n - edf), np.nan)
+    sparse = 2 * edf <= n
+    with np.errstate(divide="ignore"):
+        sic = np.where(sparse, np.log(loss / ready.weights.sum()) + np.log(n) * edf / (2.0 * n), np.nan)
+    gacv = np.where(sparse, loss / np.where(sparse, n - edf, 1), np.nan)
     columns = {
         "loss": loss, "penalty": penalty, "objective": penalty + C * scaled, "edf": edf, "sic": sic, "gacv": gacv,
         "duality_gap": gap,

@@ -10,7 +10,7 @@ import pytest
 
 import qreg_boost as qb
 from qreg_boost.base.checks import ConvergenceWarning, InputError, NotDefinedError
-from qreg_boost.kernel import exact_path, kqr_path
+from qreg_boost.kernel import along, exact_path, kqr_path
 
 ENGEL = "foodexp ~ income"
 
@@ -104,10 +104,10 @@ def test_criteria_are_missing_where_most_rows_are_on_the_fit(engel: pd.DataFrame
 def test_given_C_whichever_way_is_cheaper(fit, path, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     walked = []
     follow = exact_path.exact_path
-    monkeypatch.setattr(kqr_path, "exact_path", lambda *args, **how: walked.append(1) or follow(*args, **how))
+    monkeypatch.setattr(along, "exact_path", lambda *args, **how: walked.append(1) or follow(*args, **how))
     costs = np.geomspace(0.05, 60.0, count)[::-1]
     grid = fit.path(costs)
-    assert bool(walked) == (count > kqr_path.FEW)
+    assert bool(walked) == (count > along.FEW)
     np.testing.assert_allclose(grid.table.index, costs[::-1])
     for C, one in zip(grid.table.index, grid, strict=True):
         assert one.C == C and one.objective == pytest.approx(path.at(C).objective, rel=1e-8)
@@ -150,6 +150,7 @@ def test_messages(fit, path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="criterion"):
         path.select("aic")
     monkeypatch.setattr(kqr_path, "MOST_ROWS", 200)
+    monkeypatch.setattr(along, "MOST_ROWS", 200)
     with pytest.raises(InputError, match=r"path of 235 rows .* at most 200 rows are taken.*low_rank=500"):
         fit.path()
     assert (fit.path([0.1, 0.2, 0.3, 0.4, 0.5]).table["duality_gap"] < 1e-8).all()
@@ -203,3 +204,12 @@ def test_print_and_pickle(path) -> None:
 def test_a_loaded_fit_has_its_path(fit, tmp_path) -> None:
     again = qb.load(fit.save(tmp_path / "fit", data=True))
     pd.testing.assert_frame_equal(again.path(largest=5.0).knots, fit.path(largest=5.0).knots)
+
+
+def test_cross_validation_from_paths_is_that_from_programs(fit, monkeypatch: pytest.MonkeyPatch) -> None:
+    how = {"C": [0.05, 0.2, 1.0, 5.0, 25.0, 100.0], "k": 4, "progress": False}
+    from_paths = fit.cv(**how)
+    monkeypatch.setattr(along, "FEW", 100)
+    from_programs = fit.cv(**how)
+    np.testing.assert_allclose(from_paths.risk, from_programs.risk, rtol=1e-6)
+    np.testing.assert_allclose(from_paths.covered, from_programs.covered)
