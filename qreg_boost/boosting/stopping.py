@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 
 from qreg_boost.base.checks import BoundWarning, InputError, check_choice, check_count, warn
+from qreg_boost.base.held_out import RULES, HeldOutRisk
 from qreg_boost.base.resampling import Folds, make_folds, run_tasks
-
-RULES = ("min", "1se")
 
 FoldRisk = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 """(train weights (n,), held-out weights (n,), iterations) -> mean held-out loss (iterations + 1,)."""
@@ -65,8 +64,8 @@ class CV:
             raise InputError(f"`n_jobs` must be a number of workers, -1 for one per processor; got {self.n_jobs!r}.")
 
 
-@dataclass(frozen=True, repr=False)
-class CVResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class CVResult(HeldOutRisk):
     """Out-of-sample loss by iteration.
 
     Attributes
@@ -81,32 +80,17 @@ class CVResult:
         What was measured, in words.
     """
 
-    risk: pd.DataFrame
-    rule: str
-    kind: str
     loss: str = "check loss"
-
-    @property
-    def mean(self) -> pd.Series:
-        """Mean over folds, by iteration."""
-        return self.risk.mean(axis=0)
-
-    @property
-    def se(self) -> pd.Series:
-        """Standard error of the mean over folds, by iteration; missing with one fold."""
-        return self.risk.std(axis=0, ddof=1) / np.sqrt(len(self.risk))
 
     @property
     def mstop_min(self) -> int:
         """The iteration of least mean loss, the first of equals."""
-        return int(np.argmin(self.mean))
+        return self._least
 
     @property
     def mstop_1se(self) -> int:
         """The first iteration whose mean loss is within one standard error of the least."""
-        best = self.mstop_min
-        margin = self.se[best] if len(self.risk) > 1 else 0.0
-        return int(np.argmax(self.mean <= self.mean[best] + margin))
+        return self._within_1se
 
     @property
     def mstop(self) -> int:
@@ -115,9 +99,7 @@ class CVResult:
 
     def summary(self) -> pd.DataFrame:
         """Return the mean loss and its standard error at the start, at both stops, and at the end."""
-        at = {"start": 0, "least": self.mstop_min, "one standard error": self.mstop_1se, "last": self.risk.shape[1] - 1}
-        rows = [(name, m, self.mean[m], self.se[m]) for name, m in at.items()]
-        return pd.DataFrame(rows, columns=["stop", "mstop", "mean_loss", "std_error"]).set_index("stop")
+        return self._table("stop", "mstop")
 
     def __str__(self) -> str:
         table = self.summary().to_string(float_format=lambda value: f"{value:.6g}")
@@ -125,8 +107,6 @@ class CVResult:
             f"Out-of-sample {self.loss}, {self.kind}, 0 to {self.risk.shape[1] - 1} iterations\n"
             f"{table}\nOptimal number of boosting iterations ({self.rule}): {self.mstop}"
         )
-
-    __repr__ = __str__
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the loss of each fold and their mean against the iteration; return the Axes."""

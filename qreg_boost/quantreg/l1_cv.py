@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-RULES = ("min", "1se")
+from qreg_boost.base.held_out import HeldOutRisk
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class L1CV:
+class L1CV(HeldOutRisk):
     """Out-of-sample check loss at the knots of an L1 path.
 
     Attributes
@@ -25,31 +24,15 @@ class L1CV:
         How rows were held out, in words.
     """
 
-    risk: pd.DataFrame
-    rule: str
-    kind: str
-
-    @property
-    def mean(self) -> pd.Series:
-        """Mean over folds, by s."""
-        return self.risk.mean(axis=0)
-
-    @property
-    def se(self) -> pd.Series:
-        """Standard error of the mean over folds, by s; missing with one fold."""
-        return self.risk.std(axis=0, ddof=1) / np.sqrt(len(self.risk))
-
     @property
     def knot_min(self) -> int:
         """The knot of least mean loss, the first of equals."""
-        return int(np.argmin(self.mean.to_numpy()))
+        return self._least
 
     @property
     def knot_1se(self) -> int:
         """The first knot, of the smallest bound, whose mean loss is within one standard error of the least."""
-        mean, best = self.mean.to_numpy(), self.knot_min
-        margin = float(self.se.to_numpy()[best]) if len(self.risk) > 1 else 0.0
-        return int(np.argmax(mean <= mean[best] + margin))
+        return self._within_1se
 
     @property
     def knot(self) -> int:
@@ -63,10 +46,7 @@ class L1CV:
 
     def summary(self) -> pd.DataFrame:
         """Return the mean loss and its standard error at s = 0, at both bounds, and at the end."""
-        at = {"start": 0, "least": self.knot_min, "one standard error": self.knot_1se, "end": self.risk.shape[1] - 1}
-        mean, se, s = self.mean.to_numpy(), self.se.to_numpy(), self.risk.columns
-        rows = [(name, float(s[j]), mean[j], se[j]) for name, j in at.items()]
-        return pd.DataFrame(rows, columns=["bound", "s", "mean_loss", "std_error"]).set_index("bound")
+        return self._table("bound", "s")
 
     def __str__(self) -> str:
         table = self.summary().to_string(float_format=lambda value: f"{value:.6g}")
@@ -74,8 +54,6 @@ class L1CV:
             f"Out-of-sample check loss, {self.kind}, at {self.risk.shape[1]} knots\n"
             f"{table}\nBest bound s ({self.rule}): {self.s:.6g}"
         )
-
-    __repr__ = __str__
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the loss of each fold and their mean against the bound s; return the Axes."""

@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 
 from qreg_boost.base.checks import InputError, NotDefinedError, check_choice
+from qreg_boost.base.held_out import RULES
 from qreg_boost.base.results import FitResults
 from qreg_boost.quantreg.facts import QRegFacts
 from qreg_boost.quantreg.inference import Estimate
-from qreg_boost.quantreg.l1_cv import L1CV, RULES
+from qreg_boost.quantreg.l1_cv import L1CV
 from qreg_boost.quantreg.results import QRegResults, SEChoice
 from qreg_boost.quantreg.solution import check_loss
 
