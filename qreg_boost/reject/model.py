@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -326,10 +326,12 @@ def restore_reject(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) ->
 
 def _given_again(model: Any, names: list[str]) -> dict[str, Any]:
     """Return the options by these names as they were given, of a model whose kernel and prices were restored."""
+    kernel = model.kernel
+    others = [field for field in fields(kernel) if field.name != "gamma"]
     own = {
-        "kernel": model.kernel.name,
-        "gamma": getattr(model.kernel, "gamma", None),
-        "kpar": model.kernel.parameters,
+        "kernel": kernel.name,
+        "gamma": getattr(kernel, "gamma", DEFAULTS["gamma"]),
+        "kpar": {one.name: value for one in others if (value := getattr(kernel, one.name)) != one.default} or None,
         "cost": model.prices.cost,
     }
     return {name: own.get(name, model.options.get(name)) for name in names if name}

@@ -225,6 +225,23 @@ def test_risk_against_d() -> None:
     assert fitted().cv(d=np.array(0.1), C=np.float64(2.0), k=3, progress=False).table["d"].tolist() == [0.1]
 
 
+@pytest.mark.parametrize("options", [
+    {"kernel": "linear"}, {"gamma": "median"}, {"kernel": "polynomial", "kpar": {"degree": 3}}, {"event": "no"},
+    {"kernel": "linear", "cost": {"fn": 3, "fp": 1, "reject": 0.3}}, {"method": "double_hinge", "starts": "zero"},
+])  # fmt: skip
+def test_a_loaded_fit_is_crossed_and_called_as_the_one_that_was_saved(tmp_path, options: dict) -> None:
+    from qreg_boost import load
+
+    fit = fitted(**options)
+    again = load(fit.save(tmp_path / "fit.qb", data=True))
+    one, two = (each.cv(C=[0.5, 2.0], k=3, progress=False) for each in (fit, again))
+    pd.testing.assert_frame_equal(one.table, two.table)
+    saved = load(one.refit().save(tmp_path / "chosen.qb"))
+    assert str(two.refit()) == str(saved) == str(one.refit())
+    assert saved.out_of_fold.equals(one.refit().out_of_fold)
+    assert saved.summary().as_text() == one.refit().summary().as_text()
+
+
 def test_programs_that_are_not_solved_are_told_of() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
