@@ -20,6 +20,8 @@ from qreg_boost.reject.task import Beyond, Minima, Minimum, Point, Task, roundin
 
 LEAST_FALL = 1e-6
 """The steps end when R falls by less than this share of itself."""
+EVEN = 1e-9
+"""A step that lowers R by a smaller share lowers it by rounding alone, and is not taken."""
 MOST_STEPS = 100
 
 
@@ -135,7 +137,7 @@ def descend(
             break
         point, found = convex_step(task, now, warm if at is None else at.found)
         risk = task.risk(point)
-        if at is not None and risk > risks[-1]:  # by rounding alone: the last point stays
+        if at is not None and risk > (1.0 - EVEN) * risks[-1]:  # the last point stays
             end = at.minimum(start, risks, False, True)
             break
         states.append(now.key)

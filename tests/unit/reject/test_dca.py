@@ -179,6 +179,16 @@ def test_the_steps_leave_where_nothing_is_told_apart() -> None:
     assert descend(again, zero_start(again).beyond, "zero").risk == pytest.approx(end.risk, rel=1e-8)
 
 
+@pytest.mark.parametrize("second, taken", [(10.0 * (1.0 - 1e-11), 1), (10.0 * (1.0 + 1e-11), 1), (9.99, 2)])
+def test_a_step_that_rounding_alone_lowers_is_not_taken(second: float, taken: int, monkeypatch) -> None:
+    """(b, rho) may be elsewhere at the same R: which of both is kept must not depend on the last digits."""
+    X, y = rows(70, 3, 4)
+    values = iter([10.0, second, *[9.99] * 9])
+    monkeypatch.setattr(Task, "risk", lambda self, point: next(values))
+    end = descend(task(X, y, 0.2, 50.0), Beyond(y * X[:, 0] < -1.0, y * X[:, 0] < -2.0), "given")
+    assert len(end.risks) == taken and end.converged
+
+
 def test_the_first_of_equal_minima_is_kept_in_any_order() -> None:
     """Everything withheld, by two starts and with two rho: sums of losses that differ by 1e-16 chose between them."""
     rng = np.random.default_rng(364)
