@@ -65,7 +65,10 @@ def reject_folds(folds: Any, k: int, y: np.ndarray, groups: Any, rows: np.ndarra
             folds, several = _whole_groups(values, k, random)
             kind = f"{k}-fold cross-validation, {several} groups held out whole"
     elif groups is not None:
-        raise InputError('`groups` is for folds="kfold"; folds that are given hold groups together themselves.')
+        drawn_ones = (
+            f"got folds={folds!r}." if isinstance(folds, str) else "folds that are given hold groups themselves."
+        )
+        raise InputError(f'`groups` is for folds="kfold"; {drawn_ones}')
     drawn = make_folds(folds, k, np.ones(n, dtype=bool), design.rows[rows], rng, y)
     for j in range(drawn.train.shape[1]):
         if len(np.unique(y[drawn.train[:, j] > 0])) < 2:
@@ -87,7 +90,9 @@ def _whole_groups(groups: np.ndarray, k: int, rng: np.random.Generator) -> tuple
     """Return the fold of each row, and the number of groups."""
     names, code = np.unique(groups.astype(str), return_inverse=True)
     if k > len(names):
-        raise InputError(f"`k` must be at most the number of groups, {len(names)}; got {k}.")
+        raise InputError(
+            f"`k` must be at most the number of groups, {len(names)}; got {k}. k={len(names)} leaves each out once."
+        )
     sizes = np.bincount(code)
     order = rng.permutation(len(names))
     order = order[np.argsort(-sizes[order], kind="stable")]

@@ -181,8 +181,10 @@ def test_groups_are_never_on_both_sides() -> None:
     for j in range(6):
         assert not set(groups[cv.folds.train[:, j] > 0]) & set(groups[cv.folds.held[:, j]])
     assert (cv.folds.held.sum(axis=1) == 1).all()
-    with pytest.raises(InputError, match="number of groups"):
+    with pytest.raises(InputError, match=r"number of groups, 18; got 19\. k=18 leaves each out once"):
         fitted().cv(groups=groups, k=19)
+    with pytest.raises(InputError, match="`groups` is for folds=\"kfold\"; got folds='bootstrap'"):
+        fitted().cv(groups=groups, folds="bootstrap")
     with pytest.raises(InputError, match="one value per row"):
         fitted().cv(groups=[1, 2, 3])
     with pytest.raises(InputError, match=r"keeps no columns .* groups=data\['subject'\]"):
