@@ -12,7 +12,7 @@ order p where Q = Z Z' (`qreg_boost.kernel.quadratic`). What it returns is judge
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -332,6 +332,8 @@ class Cones:
     A: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    alive: list[list[Callable[[np.ndarray], np.ndarray]]] = field(default_factory=list)
+    """The Newton system of the latest iteration: coneqp keeps the functions of two earlier ones, each with a matrix."""
 
     def P(self, x: Any, y: Any, alpha: float = 1.0, beta: float = 0.0) -> None:
         """Set y to alpha P x + beta y."""
@@ -361,13 +363,17 @@ class Cones:
         D = np.zeros(n)
         D[self.low] += di2[: len(self.low)]
         D[self.high] += di2[len(self.low) :]
-        solve = self.newton.solver(D)
-        inverse_At = solve(self.A.T) if len(self.A) else np.empty((n, 0))
+        for earlier in self.alive:
+            earlier.clear()
+        own: list[Callable[[np.ndarray], np.ndarray]] = []
+        self.alive[:] = [own]
+        own.append(self.newton.solver(D))
+        inverse_At = own[0](self.A.T) if len(self.A) else np.empty((n, 0))
         schur = self.A @ inverse_At
 
         def kkt(x: Any, y: Any, z: Any) -> None:
             bx, by, bz = _view(x), _view(y), _view(z)
-            ux = solve((bx + self._Gt(di2 * bz, n))[:, None])[:, 0]
+            ux = own[0]((bx + self._Gt(di2 * bz, n))[:, None])[:, 0]
             if len(by):
                 try:
                     by[:] = np.linalg.solve(schur, self.A @ ux - by)

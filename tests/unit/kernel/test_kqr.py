@@ -344,6 +344,19 @@ def test_bad_arguments(given: dict, message: str) -> None:
         qb.kqr("y ~ x + z", DATA, **given)
 
 
+def test_memory_is_that_of_two_matrices() -> None:
+    """The kernel matrix, and one factor: the functions that coneqp keeps of earlier iterations hold none."""
+    import tracemalloc
+
+    data = noisy(500)
+    qb.kqr("y ~ x + z", data, gamma=0.5)  # what is imported and cached
+    tracemalloc.start()
+    qb.kqr("y ~ x + z", data, gamma=0.5)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2.6 * 8 * 500**2
+
+
 def test_sizes_that_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kqr_model, "MOST_ROWS", 50)
     with pytest.raises(InputError, match=r"90 rows make a kernel matrix .* at most 50 rows.*low_rank"):
