@@ -36,8 +36,8 @@ from tqdm import tqdm
 import qreg_boost as qb
 from qreg_boost.base.checks import ConvergenceWarning, OneClassWarning
 from qreg_boost.base.resampling import make_folds
-from qreg_boost.compose.chow import Chow, chow_signs
-from qreg_boost.compose.qbc_pair import pair_signs
+from qreg_boost.compose.chow import Chow
+from qreg_boost.compose.qbc_pair import QBCPair
 from qreg_boost.kernel.kernels import Kernel, read_kernel
 from qreg_boost.reject.dca import STARTS
 from qreg_boost.reject.folds import reject_folds
@@ -174,24 +174,13 @@ class _Rows:
 
 def by_others(method: str, one: Set, X: np.ndarray, y: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return the out-of-fold predictions of Chow's rule or of the pair of QBC fits."""
-    signs = np.full((len(PRICES), len(y)), np.nan)
     linear = one.kernel == "linear"
-    for fold in np.unique(labels):
-        train, held = labels != fold, labels == fold
-        if method == "chow":
-            options = {} if linear else {"probability": "logitboost", "mstop": 100}
-            p = Chow(y[train], X[train], **options).fit().probability(X[held]).to_numpy()
-            signs[:, held] = [chow_signs(p, price) for price in PRICES]
-            continue
-        taus = sorted({tau for price in PRICES for tau in (price.reject, 1.0 - price.reject)})
-        f = {}
-        for tau in taus:
-            learner = "linear" if linear else "stump"
-            fit = qb.QBC(y[train], X[train], tau=tau, learner=learner, progress=False).fit()
-            f[tau] = fit.decision_function(X[held]).to_numpy()
-        for i, price in enumerate(PRICES):
-            signs[i, held] = pair_signs(np.column_stack((f[price.reject], f[1.0 - price.reject])))
-    return signs
+    if method == "chow":
+        fit = Chow(y, X, **({} if linear else {"probability": "logitboost", "mstop": 100})).fit()
+    else:
+        fit = QBCPair(y, X, learner="linear" if linear else "stump").fit()
+    found = fit.cv(d=[price.reject for price in PRICES], folds=labels, progress=False)
+    return np.array([found.predictions(price.reject, codes=True) for price in PRICES], dtype=float)
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------
