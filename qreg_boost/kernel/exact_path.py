@@ -25,6 +25,8 @@ from qreg_boost.kernel.quadratic import Quadratic
 
 MOST_KNOTS = 200
 """Per row: a path of more is not followed to its end. Usual are one or two, and some dozens where y has no noise."""
+ROUNDING = 8.0 * float(np.finfo(float).eps)
+"""Responses that differ from their quantile by less than this share of the largest are equal to it."""
 BLOCK = 64
 """Knots that are assessed together."""
 SMALLEST = 1e-9
@@ -220,7 +222,8 @@ def exact_path(
     used = weights > 0.0
     # 1'a = 0: a shift of y moves the offset alone
     level = weighted_quantile(y[used], tau, weights[used])
-    problem = _Problem(form, y - level, tau, weights, unit, largest)
+    y = np.where(np.abs(y - level) <= ROUNDING * np.abs(y).max(), 0.0, y - level)
+    problem = _Problem(form, y, tau, weights, unit, largest)
     trace, status = _followed(problem, progress)
     C, edf, judged = problem.assess(trace)
     inexact = np.flatnonzero(judged.gap > ALLOWED["gap"])
@@ -352,7 +355,7 @@ def _walk_on(walk: Walk, trace: Trace, end: float, progress: bool) -> bool:
             trace.open(walk.lam, walk.theta, walk.elbow.rows, event.row if event.new is None else -1, again=not new)
             bar.update(int(new))
             if walk.exact:
-                trace.open(walk.lam, walk.theta, range(len(walk.y)), again=True)
+                trace.open(walk.lam, walk.theta, np.flatnonzero(walk.free), again=True)
                 walk.theta *= end / walk.lam
                 walk.lam = end
                 return True

@@ -22,6 +22,8 @@ from qreg_boost.kernel.elbow import Elbow, Newcomer
 from qreg_boost.kernel.quadratic import Quadratic
 
 _EPS = float(np.finfo(float).eps)
+FALL = 0.9
+"""A longer step, a share of lambda, is made in parts, rounding taken out in between: g and lambda are differences."""
 STANDSTILL = 1e-13
 """A step by a smaller share of lambda is none."""
 PATIENCE = 3
@@ -181,18 +183,25 @@ class Walk:
         """
         motion = self._motion()
         event = self._next(motion, end)
-        self.theta[motion.rows] = np.clip(
-            self.theta[motion.rows] + event.size * motion.d, self.low[motion.rows], self.high[motion.rows]
-        )
-        self.g -= event.size * motion.fall
+        while event.size > FALL * self.lam and (1.0 - FALL) * self.lam > end > 0.0:
+            self._go(motion, FALL * self.lam)
+            self.refine()
+            motion = self._motion()
+            event = self._next(motion, end)
         self._still = self._still + 1 if event.size <= STANDSTILL * self.lam else 0
-        self.lam -= event.size
+        self._go(motion, event.size)
         if event.row < 0:
             self.lam = end
             self.refine()
         if self._still > PATIENCE * len(self.y):
             self._move_apart()
         return event
+
+    def _go(self, motion: Motion, size: float) -> None:
+        rows = motion.rows
+        self.theta[rows] = np.clip(self.theta[rows] + size * motion.d, self.low[rows], self.high[rows])
+        self.g -= size * motion.fall
+        self.lam -= size
 
     def turn(self, event: Event) -> None:
         """Let a row come to the elbow, or go."""

@@ -293,3 +293,52 @@ def test_spline_kernel() -> None:
     y = np.sin(6 * x[:, 0]) + 0.2 * np.random.default_rng(6).normal(size=80)
     path = exact_path(Spline().form(x), y, 0.8, 1000.0)
     assert path.status.complete and (path.gap <= 1e-8).all() and len(path.C) > 80
+
+
+def test_responses_that_differ_by_rounding_are_ties() -> None:
+    # one ulp apart, rows would meet the fit at C of 1e-16, and lambda would lose all its digits from there on
+    X, _ = simulated(40)
+    y = np.round(np.random.default_rng(8).normal(size=40))
+    y[::2] = np.nextafter(y[::2], np.inf)
+    path = exact_path(KERNELS["rbf"].form(X), y, 0.5, 100.0)
+    assert path.status.complete and path.C[1] > 1e-6 and (path.gap < 1e-10).all()
+
+
+def test_responses_that_nearly_tie_start_at_a_tiny_C() -> None:
+    X, _ = simulated(40)
+    y = np.round(np.random.default_rng(8).normal(size=40)) + 1e-11 * np.arange(40)
+    form, w = KERNELS["rbf"].form(X), np.ones(40)
+    path = exact_path(form, y, 0.5, 100.0)
+    assert path.status.complete and 0 < path.C[1] < 1e-9 and (path.gap < 1e-10).all()
+    assert max(violations(form, y, 0.5, w, C, path) for C in path.C[path.C > 1e-3]) < 1e-8
+
+
+def problem(rng: np.random.Generator) -> tuple[Quadratic, np.ndarray, np.ndarray, float, float]:
+    """Return a small problem of any kind: form, y, weights, tau, largest C."""
+    n, p = int(rng.integers(1, 60)), int(rng.integers(1, 4))
+    kinds = (rng.normal(size=(n, p)), rng.integers(0, 3, (n, p)).astype(float), np.round(rng.normal(size=(n, p)), 1))
+    X = kinds[rng.integers(3)]
+    noise = rng.normal(size=n)
+    responses = (noise, np.round(noise), X.sum(axis=1), np.round(X.sum(axis=1) + noise), rng.standard_t(2, n))
+    kernels = (RBF(10 ** rng.uniform(-2, 1)), Laplace(10 ** rng.uniform(-2, 1)), Linear(), Polynomial(2), Spline())
+    kernel = kernels[rng.integers(5)]
+    weights = (np.ones(n), rng.integers(0, 4, n).astype(float), np.exp(rng.normal(size=n)))[rng.integers(3)]
+    weights[0] = 1.0
+    unit = 10 ** rng.uniform(-6, 6)
+    y = unit * (responses[rng.integers(5)] + 10 * (rng.random() < 0.3))
+    tau = float(rng.choice([0.05, 0.25, 0.5, 0.9, rng.uniform(0.02, 0.98)]))
+    form = kernel.form(np.abs(X) if isinstance(kernel, Spline) else X)
+    return form, y, weights, tau, 10 ** rng.uniform(-2, 2.5) * unit / weights.max()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_problem(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for case in range(20):
+        form, y, w, tau, largest = problem(rng)
+        path = exact_path(form, y, tau, largest, w)
+        assert path.status.complete and (path.gap <= 1e-8).all(), case
+        for C in largest * 10 ** rng.uniform(-3, 0, 2):
+            found, program = path.at(C, form, y, w), solve_kernel_quantile(form, y, tau, C, w)
+            rounding = 1e-13 * C * float(w @ np.abs(y))
+            assert found.duality_gap <= 1e-8 and found.objective <= program.objective * (1 + 1e-8) + rounding, case
