@@ -46,7 +46,7 @@ def decisions_along(fit: Any, X: np.ndarray, stops: tuple[int | None, ...]) -> n
     done = 0
     for position, stop in enumerate(stops):
         assert stop is not None
-        for _, added in zip(range(min(stop, fit.path.length) - done), steps, strict=False):
+        for _, added in zip(range(stop - done), steps, strict=False):
             f += added
             done += 1
         out[:, position] = f - fit.threshold
