@@ -131,6 +131,7 @@ class Walk:
         self._events = 0
         self._still = 0
         self._times = 0
+        self._shut = np.zeros(len(theta), dtype=bool)
         self._draw = np.random.default_rng(0)
         self._shift = np.zeros(len(theta))
 
@@ -189,6 +190,8 @@ class Walk:
             motion = self._motion()
             event = self._next(motion, end)
         self._still = self._still + 1 if event.size <= STANDSTILL * self.lam else 0
+        if self._still == 0:
+            self._shut[:] = False
         self._go(motion, event.size)
         if event.row < 0:
             self.lam = end
@@ -209,6 +212,8 @@ class Walk:
         self.side[row] = event.side
         if event.new is None:
             self.theta[row] = self.high[row] if event.side > 0 else self.low[row]
+            # a row that depends on the elbow's and goes as it has come was called by rounding
+            self._shut[row] = self._still > 0 and self.elbow.ridge[row] > 0.0
             self.elbow.remove(row)
         else:
             self.g[row], self._came[row] = 0.0, self.theta[row]
@@ -238,7 +243,7 @@ class Walk:
         rows, d = motion.rows, motion.d
         steps = np.full(len(self.y), np.inf)
         falls = self.side * motion.fall
-        come = self.free & (falls > motion.noise)
+        come = self.free & (falls > motion.noise) & ~self._shut
         steps[come] = np.maximum(self.side[come] * self.g[come], 0.0) / falls[come]
         if len(rows) > 1:  # a row alone does not move
             steps[rows] = self._room(d)
