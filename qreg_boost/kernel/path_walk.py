@@ -210,9 +210,10 @@ class Walk:
         """Let a row come to the elbow, or go."""
         row = event.row
         self.side[row] = event.side
+        self._shut[:] = False
         if event.new is None:
             self.theta[row] = self.high[row] if event.side > 0 else self.low[row]
-            # a row that depends on the elbow's and goes as it has come was called by rounding
+            # a row that depends on the elbow's and goes as it has come was called by rounding: not again by these rows
             self._shut[row] = self._still > 0 and self.elbow.ridge[row] > 0.0
             self.elbow.remove(row)
         else:
