@@ -77,7 +77,7 @@ NUMERIC = (
     ),
     *(f"kernel.{name}" for name in ("along", "elbow", "path_walk", "path_trace", "exact_path")),
     "kernel.offset",
-    *("reject.losses", "reject.dca", "reject.task", "reject.flat", "reject.tally", "reject.machine"),
+    *("reject.losses", "reject.dca", "reject.task", "reject.ties", "reject.flat", "reject.tally", "reject.machine"),
 )
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "tools"}
 MOST_LINES = 400

@@ -16,7 +16,8 @@ from qreg_boost.kernel.box_qp import BoxQP, BoxSolution
 from qreg_boost.kernel.offset import optimal_offsets
 from qreg_boost.reject.flat import solve_step, solve_warm
 from qreg_boost.reject.losses import Hinges, double_hinge, double_hinge_threshold, hinge
-from qreg_boost.reject.task import Beyond, Minima, Minimum, Point, Task, rounding
+from qreg_boost.reject.task import Beyond, Minima, Minimum, Point, Task
+from qreg_boost.reject.ties import Rows, leaving
 
 LEAST_FALL = 1e-6
 """The steps end when R falls by less than this share of itself."""
@@ -159,38 +160,15 @@ def descend(
 def tie_breaker(task: Task) -> Callable[[], np.ndarray]:
     """Return the function that says which rows (2, n) are taken as beyond the ramp at whose end they are.
 
-    Those that leave the ramp along one direction of (w, b, rho): the support vector machine's w and b, and the change
-    of rho along which R falls fastest. So the steps leave the point where nothing is told apart, w = 0 and
-    rho = mu = 1: every row is at an end there, and with all of them beyond, or none, nothing would move.
+    The first direction is the support vector machine's; it is solved for when the first such row is met.
     """
 
     @cache
-    def leaving() -> np.ndarray:
-        t = hinges_fit(task, hinge(len(task.y), task.mu), 0.0)[0].t
-        rho = steepest(t, task.C * task.d, task.C * (1.0 - task.d)) if task.band else 0.0
-        near = rounding(t, task.mu)
-        return np.stack((t < rho + near, t < -rho - near))
+    def beyond() -> np.ndarray:
+        point = hinges_fit(task, hinge(len(task.y), task.mu), 0.0)[0]
+        return leaving(task.Q, Rows(task.y, task.C * task.d, task.C * (1.0 - task.d), task.band), point.a)
 
-    return leaving
-
-
-def steepest(t: np.ndarray, gains: np.ndarray, losses: np.ndarray) -> float:
-    """Return the rho >= 0 at which sum gains [t - rho]_+ - losses [-t - rho]_+ is largest; of several, the least.
-
-    >>> steepest(np.array([3.0, 2.0, -1.0]), np.full(3, 0.2), np.full(3, 0.8))
-    1.0
-    """
-    rho = np.unique(np.append(np.abs(t), 0.0))
-    value = hinges_at(rho, t, gains) - hinges_at(rho, -t, losses)
-    return float(rho[np.argmax(value >= value.max() - 1e-9 * np.abs(value).max())])
-
-
-def hinges_at(x: np.ndarray, kinks: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return sum_i weights_i [kinks_i - x]_+ (m,) at x (m,)."""
-    order = np.argsort(kinks)
-    first = np.searchsorted(kinks[order], x)
-    above, moments = (np.append(np.cumsum(one[order][::-1])[::-1], 0.0)[first] for one in (weights, weights * kinks))
-    return moments - x * above
+    return beyond
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,18 +271,14 @@ def svm_start(task: Task, near: BoxSolution | None = None) -> Begin:
         u, gradient = near.u.sum(axis=0)[None], near.gradient.mean(axis=0)[None]
         warm = replace(near, u=u, gradient=gradient, multipliers=near.multipliers[:1])
     point, found = hinges_fit(task, hinge(len(task.y), task.mu), 0.0, warm)
-    return Begin(_of_hinge(point, task.mu), found)
+    return Begin(Beyond.of(point.t, point.rho, task.mu), found)
 
 
 def double_hinge_start(task: Task, near: BoxSolution | None = None) -> Begin:
     """Return the state of the double hinge fit with its threshold, the logit of the price."""
     rows, d = symmetric(task)
     point, found = hinges_fit(rows, double_hinge(np.full(len(task.y), d)), double_hinge_threshold(d))
-    return Begin(_of_hinge(point, task.mu), found)
-
-
-def _of_hinge(point: Point, mu: float) -> Beyond:
-    return Beyond.of(point.t, point.rho, mu, lambda: np.tile(point.t < -rounding(point.t, mu), (2, 1)))
+    return Begin(Beyond.of(point.t, point.rho, task.mu), found)
 
 
 def random_start(task: Task, rng: np.random.Generator) -> Beyond:

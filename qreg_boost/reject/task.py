@@ -77,11 +77,6 @@ class Point:
     norm2: float
 
 
-def rounding(t: np.ndarray, mu: float) -> float:
-    """Return how far margins t (n,) are from those of an exact solution, at most."""
-    return TIE * max(mu, float(np.abs(t).max(initial=0.0)))
-
-
 @dataclass(frozen=True, eq=False)
 class Beyond:
     """Which rows lie beyond the ramps: t - rho < -mu^2 and t + rho < -mu^2; the state of the difference-of-convex loop.
@@ -99,10 +94,9 @@ class Beyond:
     def of(cls, t: np.ndarray, rho: float, mu: float, ties: Callable[[], np.ndarray] | None = None) -> Beyond:
         """Return the rows beyond the ramps at margins t (n,).
 
-        A row at the end of a ramp may be taken as beyond it or not: there the concave part has a kink, and any of its
-        slopes will do. Rounding must not choose. `ties` returns which rows (2, n) are beyond then; without it none is.
+        `ties` returns which rows (2, n) are taken as beyond if they are at the end of a ramp; without it none is.
         """
-        near = rounding(t, mu)
+        near = TIE * max(mu, float(np.abs(t).max(initial=0.0)))
         past = -(mu**2) - np.stack((t - rho, t + rho))
         tied = np.abs(past) <= near
         chosen = tied & ties() if ties is not None and tied.any() else np.zeros_like(tied)

@@ -20,7 +20,6 @@ from qreg_boost.reject.dca import (
     descend,
     from_starts,
     hinges_fit,
-    steepest,
     symmetric,
     zero_start,
 )
@@ -145,22 +144,6 @@ def test_same_R_for_permuted_rows_and_swapped_labels(gamma: float | None, d: flo
     order = np.random.default_rng(0).permutation(len(y))
     assert deterministic(task(X[order], y[order], d, 3.0, 1.0, gamma)).best.risk == pytest.approx(best, rel=1e-8)
     assert deterministic(task(X, -y, d, 3.0, 1.0, gamma)).best.risk == pytest.approx(best, rel=1e-8)
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_where_R_falls_fastest_along_rho(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    t = np.round(rng.normal(size=15), 1)
-    gains, losses = rng.choice([0.2, 0.4], 15), rng.choice([0.8, 1.6], 15)
-
-    def gain(rho: float) -> float:
-        return float(gains @ np.maximum(t - rho, 0.0) - losses @ np.maximum(-t - rho, 0.0))
-
-    grid = np.linspace(0.0, 4.0, 4001)  # the kinks, tenths, are on it
-    values = np.array([gain(rho) for rho in grid])
-    best = steepest(t, gains, losses)
-    assert gain(best) == pytest.approx(values.max(), abs=1e-9)
-    assert best == pytest.approx(grid[np.argmax(values >= values.max() - 1e-9)], abs=1e-9)
 
 
 def test_the_steps_leave_where_nothing_is_told_apart() -> None:
