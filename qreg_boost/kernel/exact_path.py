@@ -345,7 +345,7 @@ def _walk_on(walk: Walk, trace: Trace, end: float, progress: bool) -> bool:
     """Follow the path to lambda = `end`; return whether it was reached within the number of knots allowed."""
     from tqdm import tqdm
 
-    with tqdm(desc="path", unit="knot", delay=2.0, disable=not progress, leave=False) as bar:
+    with tqdm(desc="path", unit=" knots", delay=2.0, disable=not progress, leave=False) as bar:
         for _ in range(MOST_KNOTS * (len(walk.y) + 10)):
             event = walk.step(end)
             if event.row < 0:

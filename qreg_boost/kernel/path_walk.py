@@ -300,6 +300,8 @@ class Walk:
     def refine(self) -> None:
         """Take out of theta and g the rounding errors of the steps so far, as far as theta stays within its box."""
         rows = self.elbow.rows
+        if self._still == 0:  # rows that were moved apart and are by now stay so without help
+            self._shift[(self.side == 0) | (self.side * self.g > 100.0 * np.abs(self._shift))] = 0.0
         off = self._off()
         for _ in range(CORRECTIONS):
             before, error = self.theta[rows], float(np.abs(off).max())
