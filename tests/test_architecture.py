@@ -52,7 +52,7 @@ REACHED_INSIDE_METHODS = {"plots", "r"}
 # One door per dependency: which modules may import it, as prefixes of their dotted names.
 DOORS = {
     "patsy": ("base.patsy_door",),
-    "cvxopt": ("kernel.box_qp",),
+    "cvxopt": ("kernel.cone_program",),
     "matplotlib": ("plots",),
     "rpy2": ("r",),
     "sklearn": ("sklearn",),
@@ -251,7 +251,7 @@ def test_compiled_kernels_are_imported_at_the_first_fit() -> None:
 
 @pytest.mark.parametrize("heavy", ["statsmodels", "scipy.stats", "rpy2", "matplotlib", "sklearn", "cvxopt", "joblib"])
 def test_heavy_packages_are_imported_where_used(heavy: str) -> None:
-    inside_their_own_part = {"rpy2": "r", "sklearn": "sklearn", "cvxopt": "kernel.box_qp"}
+    inside_their_own_part = {"rpy2": "r", "sklearn": "sklearn", "cvxopt": "kernel.cone_program"}
     wrong = [
         place(module, imported)
         for module, imports in IMPORTS.items()

@@ -6,22 +6,25 @@
     subject to  lower_k <= u_k <= upper_k,     sum_k A_k u_k = b       (few rows)
 
 cvxopt's interior point method (`coneqp`) is given the Newton system in its reduced form: one system of order n, or of
-order p where Q = Z Z' (`qreg_boost.kernel.quadratic`). What it returns is judged here, by residuals computed anew.
+order p where Q = Z Z' (`qreg_boost.kernel.quadratic`). A problem with a matrix that is like one solved before, or of
+many rows, is first tried from a guess (`qreg_boost.kernel.active_set`). What either returns is judged here, by
+residuals computed anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
 
 import numpy as np
 
 from qreg_boost.base.checks import ConvergenceWarning, InputError, warn
+from qreg_boost.kernel.active_set import Guess, solve_by_active_set
+from qreg_boost.kernel.cone_program import Iterate, Newton, NoStep, Parts
 from qreg_boost.kernel.program import BoxQP, BoxSolution, QPStatus, Residuals, check_program, judged, shortfall
 from qreg_boost.kernel.quadratic import Dense, LowRank, Quadratic
-from qreg_boost.kernel.sifting import solve_by_sifting
+from qreg_boost.kernel.sifting import said_by_sample, solve_by_sifting
 
 __all__ = ["BoxQP", "BoxSolution", "Dense", "LowRank", "QPStatus", "Residuals", "shortfall", "solve_box_qp"]
 
@@ -29,12 +32,12 @@ TOLERANCES = (1e-10, 1e-12, 1e-14)
 """Relative duality gaps asked of the interior point method; it goes on to the next while residuals exceed `CLOSE`."""
 CLOSE = 1e-7
 MOST_ITERATIONS, MORE_ITERATIONS = 50, 6
-FEASIBILITY = 1e-8
-"""The method's own feasibility: its slacks and points drift apart by rounding, and its point alone is kept."""
 FEW_ROWS = 3000
 """Up to here, a low-rank problem whose system of order p lost its digits is solved by its system of order n."""
 MANY_ROWS = 20_000
 """From here on, linear problems are sifted."""
+SAMPLED = 800
+"""From so many rows on, a problem with a matrix and without a start begins from a quarter of its rows."""
 INSIDE = 0.1
 """A warm start is moved inside its box by this share of the width; by a thousandth it is worse than a cold start."""
 
@@ -46,15 +49,16 @@ def solve_box_qp(problem: BoxQP, start: BoxSolution | None = None, *, quiet: boo
     ----------
     problem : BoxQP
     start : BoxSolution, optional
-        Solution of a problem like this one; where it leads nowhere, the problem is solved anew without it.
+        Solution of a problem like this one: its u, gradient and multipliers are looked at. Where it leads nowhere, the
+        problem is solved anew without it.
     quiet : bool
         Whether to leave the warning to the caller, who then must look at `status`.
 
     Raises
     ------
     InputError
-        If shapes do not fit, a number is not finite, a lower bound is above its upper bound, Q is not positive
-        semidefinite, or the equalities depend on each other.
+        If shapes do not fit, a number is not finite, a lower bound is above its upper bound, or Q is not positive
+        semidefinite.
 
     Warns
     -----
@@ -76,24 +80,56 @@ def solve_box_qp(problem: BoxQP, start: BoxSolution | None = None, *, quiet: boo
     [[1.0, 0.5]]
     """
     check_program(problem)
-    found = None
-    if isinstance(problem.Q, LowRank) and problem.Q.n >= MANY_ROWS:
-        found = solve_by_sifting(problem, start, _solution)
-    if found is None:
-        found = _solution(problem, start)
+    found = _answer(problem, start)
     if not found.status.optimal and not quiet:
         warn(f"The quadratic program is not solved. {shortfall(found)}", ConvergenceWarning)
     return found
+
+
+def _answer(problem: BoxQP, start: BoxSolution | None) -> BoxSolution:
+    """Return the solution by the way that suits the problem; where it does not lead there, by the interior point."""
+    found = None
+    if isinstance(problem.Q, LowRank) and problem.Q.n >= MANY_ROWS:
+        found = solve_by_sifting(problem, start, _solution)
+    elif not isinstance(problem.Q, LowRank):
+        found = _from_guess(problem, start)
+    return _solution(problem, start) if found is None else found
+
+
+def _from_guess(problem: BoxQP, start: BoxSolution | None) -> BoxSolution | None:
+    """Return what the active set of the start leads to, or that of a quarter of many rows; None if not the solution."""
+    n, warm = problem.Q.n, start is not None and start.u.shape == problem.c.shape
+    if not (problem.upper > problem.lower).any():
+        return None
+    if warm and start is not None:
+        guess = Guess(start.u, start.gradient, start.multipliers)
+    elif n >= SAMPLED:
+        said = said_by_sample(problem, n // 4, lambda part: _answer(part, None))
+        if said is None:
+            return None
+        guess = Guess(problem.lower, *said)
+    else:
+        return None
+    found = solve_by_active_set(problem, guess)
+    good = found is not None and found.status.optimal and found.residuals.kkt <= CLOSE
+    return replace(found, warm=warm) if good and found is not None else None
 
 
 def _solution(problem: BoxQP, start: BoxSolution | None) -> BoxSolution:
     free = problem.upper > problem.lower
     if not free.any():
         return judged(problem, problem.lower.copy(), np.zeros(len(problem.b)), 0, False)
-    blocks = Blocks.of(problem, free)
-    found = blocks.solution(start)
-    if found.warm and not found.status.optimal:
-        found = blocks.solution(None)
+    try:
+        found = _by_interior_point(problem, free, start)
+    except InputError:
+        told = _independent(problem.A[:, free])
+        if told.all():
+            raise
+        fewer = replace(problem, A=problem.A[told], b=problem.b[told])
+        part = _by_interior_point(fewer, free, None)
+        multipliers = np.zeros(len(problem.b))
+        multipliers[told] = part.multipliers
+        found = judged(problem, part.u.copy(), multipliers, part.iterations, False)
     Q = problem.Q
     if not found.status.optimal and isinstance(Q, LowRank) and Q.n <= FEW_ROWS:
         whole = _solution(replace(problem, Q=Q.dense()), None)
@@ -102,16 +138,6 @@ def _solution(problem: BoxQP, start: BoxSolution | None) -> BoxSolution:
 
 
 # -- the Newton system -------------------------------------------------------------------------------------------------
-
-
-class Newton(Protocol):
-    """A quadratic term H (n, n) of variables x, known by products and by its Newton system."""
-
-    def times(self, x: np.ndarray) -> np.ndarray:
-        """Return H x (n,)."""
-
-    def solver(self, D: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the function r -> (H + diag D)^-1 r, for r (n, k)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,26 +200,23 @@ class Sums:
         return solve
 
 
-# -- the interior point method -----------------------------------------------------------------------------------------
+def _by_interior_point(problem: BoxQP, free: np.ndarray, start: BoxSolution | None) -> BoxSolution:
+    blocks = Blocks.of(problem, free)
+    found = blocks.solution(start)
+    return blocks.solution(None) if found.warm and not found.status.optimal else found
 
 
-class NoStep(Exception):
-    """The interior point method has no first step: its system is singular."""
+def _independent(A: np.ndarray) -> np.ndarray:
+    """Return which rows (m,) of A (m, n) no earlier ones make up."""
+    sizes = np.abs(A).max(axis=1, keepdims=True)
+    rows = A / np.where(sizes > 0.0, sizes, 1.0)
+    told = sizes[:, 0] > 0.0
+    for j in np.flatnonzero(told):
+        told[j] = np.linalg.matrix_rank(rows[: j + 1][told[: j + 1]]) == np.count_nonzero(told[: j + 1])
+    return told
 
 
-@dataclass(frozen=True, eq=False)
-class Iterate:
-    """Where the interior point method is, and after how many iterations.
-
-    x (n,), multipliers y (m,) of the equalities, slacks s and multipliers z of the finite lower and then upper bounds,
-    all above 0.
-    """
-
-    x: np.ndarray
-    y: np.ndarray
-    s: np.ndarray
-    z: np.ndarray
-    iterations: int = 0
+# -- without units -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,114 +296,3 @@ class Blocks:
         z = np.maximum(np.concatenate((gradient, -gradient)), INSIDE)
         y = start.multipliers[kept] * self._scales[kept] / self.force
         return Iterate(x, y, np.concatenate((x - lower, upper - x)), z)
-
-
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """A problem min 1/2 x'Hx + c'x with lower <= x <= upper and A x = b, of moderate size, as one without units.
-
-    Attributes
-    ----------
-    newton : Newton
-        H, and its Newton system.
-    c, lower, upper : (n,) array
-        A bound may be infinite, on one side.
-    A : (m, n) array
-    b : (m,) array
-    """
-
-    newton: Newton
-    c: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    A: np.ndarray
-    b: np.ndarray
-
-    def run(self, start: Iterate | None, tolerance: float, most: int) -> Iterate:
-        """Return where cvxopt's interior point method ends, from a start or from its own."""
-        from cvxopt import matrix, solvers
-
-        low, high = np.flatnonzero(np.isfinite(self.lower)), np.flatnonzero(np.isfinite(self.upper))
-        cones = Cones(self.newton, self.A, low, high)
-        h = np.concatenate((-self.lower[low], self.upper[high]))
-        options = {"show_progress": False, "abstol": 1e-3 * tolerance, "reltol": tolerance,
-                   "feastol": FEASIBILITY, "maxiters": most}  # fmt: skip
-        begin = None if start is None else {name: matrix(getattr(start, name)) for name in "xysz"}
-        try:
-            with np.errstate(over="ignore", invalid="ignore"):  # a problem without a solution: judged by its residuals
-                found = solvers.coneqp(
-                    cones.P, matrix(self.c), cones.G, matrix(h), {"l": len(h), "q": [], "s": []}, matrix(self.A),
-                    matrix(self.b), initvals=begin, kktsolver=cones.kktsolver, options=options,
-                )  # fmt: skip
-        except ValueError:
-            raise NoStep from None
-        done = found["iterations"] + (0 if start is None else start.iterations)
-        x, y, s, z = (np.array(found[name]).ravel() for name in "xysz")
-        return Iterate(x, y, s, z, done)
-
-
-def _view(vector: Any) -> np.ndarray:
-    """Return the numbers of cvxopt's column (n, 1) as an array (n,) that shares them."""
-    return np.asarray(memoryview(vector)).reshape(-1) if len(vector) else np.empty(0)
-
-
-@dataclass(frozen=True, eq=False)
-class Cones:
-    """The problem as `coneqp` asks for it: products with P and with G = [-I; I], and the solution of its KKT system."""
-
-    newton: Newton
-    A: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    alive: list[list[Callable[[np.ndarray], np.ndarray]]] = field(default_factory=list)
-    """The Newton system of the latest iteration: coneqp keeps the functions of two earlier ones, each with a matrix."""
-
-    def P(self, x: Any, y: Any, alpha: float = 1.0, beta: float = 0.0) -> None:
-        """Set y to alpha P x + beta y."""
-        out = _view(y)
-        out[:] = alpha * self.newton.times(_view(x)) + (beta * out if beta else 0.0)
-
-    def G(self, x: Any, y: Any, alpha: float = 1.0, beta: float = 0.0, trans: str = "N") -> None:
-        """Set y to alpha G x + beta y, or with G'."""
-        out = _view(y)
-        product = self._G(_view(x)) if trans == "N" else self._Gt(_view(x), len(out))
-        out[:] = alpha * product + (beta * out if beta else 0.0)
-
-    def _G(self, x: np.ndarray) -> np.ndarray:
-        return np.concatenate((-x[self.low], x[self.high]))
-
-    def _Gt(self, z: np.ndarray, n: int) -> np.ndarray:
-        out = np.zeros(n)
-        out[self.low] -= z[: len(self.low)]
-        out[self.high] += z[len(self.low) :]
-        return out
-
-    def kktsolver(self, W: Any) -> Callable[[Any, Any, Any], None]:
-        """Return the function that solves [P A' G'; A 0 0; G 0 -W'W] for one scaling W."""
-        di2 = _view(W["di"]) ** 2
-        di = np.sqrt(di2)
-        n = self.A.shape[1]
-        D = np.zeros(n)
-        D[self.low] += di2[: len(self.low)]
-        D[self.high] += di2[len(self.low) :]
-        for earlier in self.alive:
-            earlier.clear()
-        own: list[Callable[[np.ndarray], np.ndarray]] = []
-        self.alive[:] = [own]
-        own.append(self.newton.solver(D))
-        inverse_At = own[0](self.A.T) if len(self.A) else np.empty((n, 0))
-        schur = self.A @ inverse_At
-
-        def kkt(x: Any, y: Any, z: Any) -> None:
-            bx, by, bz = _view(x), _view(y), _view(z)
-            ux = own[0]((bx + self._Gt(di2 * bz, n))[:, None])[:, 0]
-            if len(by):
-                try:
-                    by[:] = np.linalg.solve(schur, self.A @ ux - by)
-                except np.linalg.LinAlgError:
-                    raise ArithmeticError("the equalities depend on each other") from None
-                ux -= inverse_At @ by
-            bz[:] = di * (self._G(ux) - bz)
-            bx[:] = ux
-
-        return kkt

@@ -14,7 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from qreg_boost.base.checks import InputError
-from qreg_boost.kernel.box_qp import MORE_ITERATIONS, MOST_ITERATIONS, TOLERANCES, Iterate, NoStep, Parts
+from qreg_boost.kernel.box_qp import MORE_ITERATIONS, MOST_ITERATIONS, TOLERANCES
+from qreg_boost.kernel.cone_program import Iterate, NoStep, Parts
 from qreg_boost.kernel.crossing_pairs import Pairs
 from qreg_boost.kernel.kqr import KernelQuantile, check_losses, sides, solve_kernel_quantile
 from qreg_boost.kernel.quadratic import Dense, Quadratic

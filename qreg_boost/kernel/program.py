@@ -103,7 +103,7 @@ class BoxSolution:
         Objective at u, and the lower bound of it that nu and a prove.
     residuals : Residuals
     iterations : int
-        Of the interior point method.
+        Of the interior point method; rounds, where an active set led to it.
     status : QPStatus
     warm : bool
         Whether a start was used.

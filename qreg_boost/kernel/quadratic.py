@@ -12,6 +12,9 @@ import numpy as np
 REFINEMENTS = 2
 """Steps of refinement of the low-rank Newton system."""
 
+FEW = 4
+"""A product with fewer than one in so many columns of a matrix is one with these columns alone."""
+
 Solve = Callable[[np.ndarray], np.ndarray]
 
 
@@ -31,6 +34,12 @@ class Quadratic(Protocol):
 
     def solver(self, e: np.ndarray, scale: float) -> Solve:
         """Return the function r -> (scale Q + diag e)^-1 r, for r (n, k) and e (n,) above 0."""
+
+    def block(self, rows: np.ndarray) -> np.ndarray:
+        """Return the rows and columns of Q at the positions `rows`, which may hold one twice, as an array."""
+
+    def product(self, rows: np.ndarray, d: np.ndarray) -> np.ndarray:
+        """Return Q (n,) times a vector that is d at the positions `rows`, summed where a position comes twice."""
 
     def at(self, rows: np.ndarray) -> Quadratic:
         """Return the rows and columns of Q at the positions `rows`."""
@@ -84,6 +93,15 @@ class Dense:
             return lapack.dpotrs(factor, r, lower=1)[0]
 
         return solve
+
+    def block(self, rows: np.ndarray) -> np.ndarray:
+        """Return the rows and columns at the positions `rows`."""
+        return self.Q[rows][:, rows]
+
+    def product(self, rows: np.ndarray, d: np.ndarray) -> np.ndarray:
+        """Return Q times a vector that is d at the positions `rows`."""
+        few = FEW * len(rows) < self.n  # rows of Q are its columns, and copied
+        return d @ self.Q[rows] if few else self.Q @ np.bincount(rows, d, self.n)
 
     def at(self, rows: np.ndarray) -> Dense:
         """Return the rows and columns at the positions `rows`."""
@@ -143,6 +161,14 @@ class LowRank:
     def dense(self) -> Dense:
         """Return the matrix Z Z'."""
         return Dense(self.Z @ self.Z.T)
+
+    def block(self, rows: np.ndarray) -> np.ndarray:
+        """Return the rows and columns of Z Z' at the positions `rows`."""
+        return self.Z[rows] @ self.Z[rows].T
+
+    def product(self, rows: np.ndarray, d: np.ndarray) -> np.ndarray:
+        """Return Z Z' times a vector that is d at the positions `rows`."""
+        return self.Z @ (d @ self.Z[rows])
 
     def at(self, rows: np.ndarray) -> LowRank:
         """Return the rows and columns at the positions `rows`."""

@@ -78,20 +78,34 @@ def _gradient(problem: BoxQP, start: BoxSolution | None, solve: Solver) -> np.nd
     if start is not None and start.u.shape == problem.c.shape:
         return _at(problem, problem.Q.times(start.a), start.multipliers)
     n = problem.Q.n
-    rows = np.sort(np.random.default_rng(0).permutation(n)[: max(SAMPLE, n // 4)])
+
+    def of_part(part: BoxQP) -> BoxSolution:
+        found = solve_by_sifting(part, None, solve) if part.Q.n > 2 * SAMPLE else None
+        return solve(part, None) if found is None else found
+
+    said = said_by_sample(problem, max(SAMPLE, n // 4), of_part)
+    return None if said is None else said[0]
+
+
+def said_by_sample(
+    problem: BoxQP, size: int, solve: Callable[[BoxQP], BoxSolution]
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the gradient (K, n) and the multipliers (m,) by which a sample of the rows extends to all, or None.
+
+    The boxes of the sample are widened in proportion, so that it weighs as much as all rows.
+    """
+    n = problem.Q.n
+    rows = np.sort(np.random.default_rng(0).permutation(n)[:size])
     factor = n / len(rows)
     part = BoxQP(
         problem.Q.at(rows), problem.c[:, rows], factor * problem.lower[:, rows], factor * problem.upper[:, rows],
         problem.A[:, :, rows], problem.b,
     )  # fmt: skip
     try:
-        found = solve_by_sifting(part, None, solve) if len(rows) > 2 * SAMPLE else None
-        found = solve(part, None) if found is None else found
+        found = solve(part)
     except InputError:
         return None
-    spread = np.zeros(n)
-    spread[rows] = found.a
-    return _at(problem, problem.Q.times(spread), found.multipliers)
+    return _at(problem, problem.Q.product(rows, found.a), found.multipliers), found.multipliers
 
 
 def _at(problem: BoxQP, Qa: np.ndarray, multipliers: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ import numpy as np
 
 from qreg_boost.kernel.box_qp import BoxQP, BoxSolution, solve_box_qp
 from qreg_boost.kernel.program import judged
+from qreg_boost.kernel.quadratic import LowRank
 from qreg_boost.kernel.sifting import solve_by_sifting
 
 MANY_ROWS = 1000
@@ -61,7 +62,8 @@ def solve_step(problem: BoxQP, mu: float, warm: BoxSolution | None) -> BoxSoluti
 
 def solve_warm(problem: BoxQP, warm: BoxSolution | None) -> BoxSolution:
     """Return the solution, of many rows by way of the variables that `warm` does not put at a bound for certain."""
-    if warm is None or problem.Q.n < MANY_ROWS or warm.u.shape != problem.c.shape:
+    few = problem.Q.n < MANY_ROWS or not isinstance(problem.Q, LowRank)
+    if warm is None or few or warm.u.shape != problem.c.shape:
         return solve_box_qp(problem, warm, quiet=True)
     try:
         found = solve_by_sifting(problem, warm, _narrow)

@@ -220,5 +220,20 @@ def test_bad_programs() -> None:
         solve_box_qp(replace(problem, lower=problem.upper + 1.0))
     with pytest.raises(InputError, match="not positive semidefinite"):
         solve_box_qp(replace(problem, Q=Dense(-1e6 * np.eye(80))))
-    with pytest.raises(InputError, match="depend on each other"):
-        solve_box_qp(replace(problem, A=np.concatenate((problem.A, problem.A)), b=np.zeros(2)))
+
+
+def test_equalities_that_depend_on_each_other() -> None:
+    problem = quantile_program()
+    twice = replace(problem, A=np.concatenate((problem.A, -2.0 * problem.A)), b=np.zeros(2))
+    found = solve_box_qp(twice)
+    assert found.status.optimal and found.primal == pytest.approx(solve_box_qp(problem).primal, rel=1e-9)
+    with pytest.warns(ConvergenceWarning, match="equalities"):
+        solve_box_qp(replace(twice, b=np.array([0.0, 1.0])))
+    # of two variables that are open, one per block: y'(g' + g'') = 0 and 1'(g' - g'') = 0 say the same
+    y = np.array([1.0, 1.0])
+    open_ = np.array([[1.0, 0.0], [0.0, 1.0]])
+    A = np.array([[y, y], [np.ones(2), -np.ones(2)]])
+    other = BoxQP(
+        Dense(np.eye(2)), -np.ones((2, 2)), -0.5 * open_, 0.5 * open_, A * np.array([[[1.0], [-1.0]]]), y * 0.0
+    )
+    assert solve_box_qp(other).status.optimal
