@@ -69,3 +69,25 @@ def test_fit_without_loss_is_left_out_of_the_path() -> None:
     table = pd.DataFrame({"edf": [2, 5, 9], "sic": [0.4, 0.3, -np.inf]}, index=pd.Index([1.0, 2.0, 4.0], name="C"))
     ax = plot_kqr_path(table, 0.5)
     assert len(ax.lines) == 1 and ax.lines[0].get_xdata().tolist() == [1.0, 2.0]
+
+
+def test_the_whole_path_is_a_line_that_says_a_few_of_its_degrees_of_freedom() -> None:
+    path = qb.kqr("y ~ x", wavy(), tau=0.5).path(largest=100.0)
+    assert len(path) > 60
+    ax = path.plot("gacv")
+    line = ax.lines[0]
+    known = path.table["gacv"].notna() & (path.table.index > 0.0)
+    np.testing.assert_allclose(line.get_ydata(), path.table.loc[known, "gacv"])
+    assert line.get_marker() == "None" and ax.lines[1].get_xdata()[0] == path.select("gacv").C
+    assert 5 <= len(ax.texts) <= 13
+    best = [text for text in ax.texts if text.xy[0] == path.select("gacv").C]
+    assert [text.get_text() for text in best] == [str(path.select("gacv").n_on)]
+    # no two of them on top of each other
+    gaps = np.diff(np.log(sorted(text.xy[0] for text in ax.texts)))
+    assert gaps.min() > 0.02 * np.ptp(np.log(line.get_xdata()))
+
+
+def test_a_path_without_criteria_is_drawn_empty() -> None:
+    table = pd.DataFrame({"edf": [5, 9], "sic": [np.nan, np.nan]}, index=pd.Index([1.0, 2.0], name="C"))
+    ax = plot_kqr_path(table, 0.5)
+    assert len(ax.lines[0].get_xdata()) == 0 and not ax.texts and "least" not in ax.get_title(loc="left")
