@@ -100,7 +100,7 @@ def test_criteria_are_missing_where_most_rows_are_on_the_fit(engel: pd.DataFrame
         rough.select("gacv")
 
 
-@pytest.mark.parametrize("count", [2, 9])
+@pytest.mark.parametrize("count", [2, 60])
 def test_given_C_whichever_way_is_cheaper(fit, path, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     walked = []
     follow = exact_path.exact_path
@@ -120,7 +120,7 @@ def test_given_C_whichever_way_is_cheaper(fit, path, count: int, monkeypatch: py
 
 def test_programs_take_over_where_the_path_ends(fit, path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exact_path, "MOST_KNOTS", 1)
-    costs = np.geomspace(0.05, 60.0, 8)
+    costs = np.geomspace(0.05, 60.0, 60)
     grid = fit.path(costs)
     assert (grid.table["duality_gap"] < 1e-8).all()
     np.testing.assert_allclose(grid.table["objective"], [path.at(C).objective for C in costs], rtol=1e-8)
@@ -208,8 +208,8 @@ def test_a_loaded_fit_has_its_path(fit, tmp_path) -> None:
 
 def test_cross_validation_from_paths_is_that_from_programs(fit, monkeypatch: pytest.MonkeyPatch) -> None:
     how = {"C": [0.05, 0.2, 1.0, 5.0, 25.0, 100.0], "k": 4, "progress": False}
-    from_paths = fit.cv(**how)
-    monkeypatch.setattr(along, "FEW", 100)
     from_programs = fit.cv(**how)
+    monkeypatch.setattr(along, "FEW", 4)
+    from_paths = fit.cv(**how)
     np.testing.assert_allclose(from_paths.risk, from_programs.risk, rtol=1e-6)
     np.testing.assert_allclose(from_paths.covered, from_programs.covered)
