@@ -16,32 +16,17 @@ REFRESH = 64
 """Rows come and go this often between two factorisations from scratch."""
 
 
-def row_of(form: Quadratic, i: int) -> np.ndarray:
-    """Return row i (n,) of Q.
-
-    >>> row_of(Dense(np.array([[2.0, 1.0], [1.0, 3.0]])), 1).tolist()
-    [1.0, 3.0]
-    """
-    if isinstance(form, Dense):
-        return form.Q[i]
-    if isinstance(form, LowRank):
-        return form.Z @ form.Z[i]
-    unit = np.zeros(form.n)
-    unit[i] = 1.0
-    return form.times(unit)
-
-
 def diagonal_of(form: Quadratic) -> np.ndarray:
     """Return the diagonal (n,) of Q.
 
     >>> diagonal_of(LowRank(np.array([[1.0], [2.0]]))).tolist()
     [1.0, 4.0]
     """
-    if isinstance(form, Dense):
-        return np.diagonal(form.Q).copy()
     if isinstance(form, LowRank):
         return np.einsum("ij,ij->i", form.Z, form.Z)
-    return np.array([row_of(form, i)[i] for i in range(form.n)])
+    if isinstance(form, Dense):
+        return np.diagonal(form.Q).copy()
+    return np.array([form.block(np.array([i]))[0, 0] for i in range(form.n)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +105,7 @@ class Elbow:
         ArithmeticError
             If K is not positive semidefinite.
         """
-        kernel = row_of(self.form, row)
+        kernel = self.form.product(np.array([row]), np.ones(1))
         size = float(self.diagonal[row]) + self._constant
         column = self._triangular(kernel[self.rows] + self._constant, 1)
         pivot = size - float(column @ column)
