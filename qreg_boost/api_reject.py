@@ -15,7 +15,7 @@ from qreg_boost.reject.prices import USUAL_PRICE
 RESTORERS = {"ChowResults": restore_chow, "QBCPairResults": restore_qbc_pair, "RejectResults": restore_reject}
 """What reads the saved fits of each kind."""
 MADE_OF_OTHERS = {"chow": Chow, "qbc_pair": QBCPair}
-OF_KERNELS = ("kernel", "C", "mu", "gamma", "kpar", "standardize", "starts", "rng")
+OF_KERNELS = ("kernel", "C", "mu", "gamma", "kpar", "low_rank", "standardize", "starts", "rng")
 
 
 def reject_classifier(
@@ -29,6 +29,7 @@ def reject_classifier(
     mu: float = 1.0,
     gamma: Any = "sigest",
     kpar: Any = None,
+    low_rank: Any = None,
     cost: Any = None,
     standardize: bool = True,
     event: Any = None,
@@ -69,6 +70,9 @@ def reject_classifier(
         rule, over all rows.
     kpar : mapping, optional
         Other parameters of the kernel: degree, scale, offset.
+    low_rank : int or float, optional
+        Replace the kernel matrix by one of this rank, or of as small a rank as loses this part of it (below 1): for
+        more rows than a whole matrix can be held of, or for speed.
     cost : dict, optional
         What things cost: ``{"fn": 5, "fp": 1, "reject": 0.4}``, an event missed, a false alarm, a withheld prediction.
         In the double ramp a row's C is C times the cost of its error, and its d is reject over that cost. The two
@@ -144,8 +148,8 @@ def reject_classifier(
     rows = {"weights": weights, "subset": subset, "missing": missing}
     shared = {"d": d, "cost": cost, "event": event, "progress": progress}
     kernels = {
-        "kernel": kernel, "C": C, "mu": mu, "gamma": gamma, "kpar": kpar, "standardize": standardize, "starts": starts,
-        "rng": rng,
+        "kernel": kernel, "C": C, "mu": mu, "gamma": gamma, "kpar": kpar, "low_rank": low_rank,
+        "standardize": standardize, "starts": starts, "rng": rng,
     }  # fmt: skip
     if method in MADE_OF_OTHERS:
         foreign = [name for name in OF_KERNELS if not _default(kernels[name], name)]

@@ -1,12 +1,17 @@
-"""Kernel matrices of low rank: the pivoted incomplete Cholesky factor."""
+"""Kernel matrices of low rank: the pivoted incomplete Cholesky factor, the Nystrom approximation at its pivots."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from qreg_boost.kernel.kernels import Kernel
+from qreg_boost.base.checks import InputError, check_count
+from qreg_boost.kernel.kernels import Kernel, Precomputed
+
+MOST_ROWS = 15_000
+"""Of more rows, a kernel matrix takes more than two gigabytes, and its factor as much again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +30,11 @@ class LowRankKernel:
     Z: np.ndarray
     pivots: np.ndarray
     error: float
+
+    @property
+    def rank(self) -> int:
+        """Number of pivots."""
+        return len(self.pivots)
 
     def coefficients(self, a: np.ndarray) -> np.ndarray:
         """Return b (r,) with Z Z'a = K[:, pivots] b: a function of all rows as one of the pivots."""
@@ -76,3 +86,36 @@ def incomplete_cholesky(kernel: Kernel, X: np.ndarray, tolerance: float, most: i
         left[pivots] = 0.0
     error = float(left.max(initial=0.0)) / size if size > 0.0 else 0.0
     return LowRankKernel(np.ascontiguousarray(Z[:, : len(pivots)]), np.array(pivots, dtype=np.intp), max(error, 0.0))
+
+
+def read_low_rank(low_rank: Any) -> tuple[float, int] | None:
+    """Return tolerance and largest rank of a low-rank kernel matrix; None if the whole is to be used."""
+    if low_rank is None:
+        return None
+    if isinstance(low_rank, float) and 0.0 < low_rank < 1.0:
+        return low_rank, MOST_ROWS
+    advice = " A number below 1 is the part of the kernel matrix that may be lost."
+    return 1e-12, check_count(low_rank, "low_rank", 1, advice)
+
+
+def low_rank_of(kernel: Kernel, X: np.ndarray, wanted: tuple[float, int] | None) -> LowRankKernel | None:
+    """Return the factor of the tolerance and largest rank that are wanted; None if the whole matrix is."""
+    return None if wanted is None else incomplete_cholesky(kernel, X, *wanted)
+
+
+def check_kernel_matrix(n: int, kernel: Kernel, low_rank: tuple[float, int] | None) -> None:
+    """Refuse a kernel matrix of n rows that is too large, and a low rank where there is nothing to save.
+
+    Raises
+    ------
+    InputError
+    """
+    if low_rank is not None and isinstance(kernel, Precomputed):
+        raise InputError(
+            "low_rank saves making the kernel matrix, and a precomputed one is there already; leave out `low_rank`."
+        )
+    if low_rank is None and kernel.name != "linear" and n > MOST_ROWS:
+        raise InputError(
+            f"{n} rows make a kernel matrix of {8e-9 * n**2:.0f} GB; at most {MOST_ROWS} rows are taken. Pass "
+            'low_rank=500 for an approximation of that rank, kernel="linear", or a subset.'
+        )

@@ -29,9 +29,10 @@ from qreg_boost.kernel.along import fits_along
 from qreg_boost.kernel.choosing import DEFAULT_C, KernelCV, choose
 from qreg_boost.kernel.definite import REMEDY, Indefinite, blaming_the_kernel, indefinite
 from qreg_boost.kernel.exact_path import ExactPath
+from qreg_boost.kernel.incomplete_cholesky import check_kernel_matrix, read_low_rank
 from qreg_boost.kernel.kernels import Kernel, Precomputed, read_kernel
 from qreg_boost.kernel.kqr import KernelQuantile, check_losses, solve_kernel_quantile
-from qreg_boost.kernel.kqr_options import MOST_ROWS, check_matrix, read_costs, read_gammas, read_low_rank
+from qreg_boost.kernel.kqr_options import check_matrix, read_costs, read_gammas
 from qreg_boost.kernel.kqr_path import LARGEST, KQRPath, path_call, path_table, whole_path
 from qreg_boost.kernel.kqr_process_results import KQRProcess
 from qreg_boost.kernel.kqr_results import KQRResults
@@ -118,16 +119,9 @@ class KQR(RowsModel):
         self.call = self._described(design.formula, shown, DEFAULTS)
 
     def _check_rows(self) -> None:
-        n = len(self.design.X)
-        kernel = self.kernels[0]
-        if isinstance(kernel, Precomputed):
+        if isinstance(self.kernels[0], Precomputed):
             self._check_precomputed()
-        full = self.low_rank is None and kernel.name != "linear"
-        if full and n > MOST_ROWS:
-            raise InputError(
-                f"{n} rows make a kernel matrix of {8e-9 * n**2:.0f} GB; at most {MOST_ROWS} rows are taken. Pass "
-                'low_rank=500 for an approximation of that rank, kernel="linear", or a subset.'
-            )
+        check_kernel_matrix(len(self.design.X), self.kernels[0], self.low_rank)
         if self.noncrossing and self.several:
             check_order(len(self.taus), int((self.weights > 0).sum()))
 
@@ -141,10 +135,6 @@ class KQR(RowsModel):
             raise InputError(
                 f"With a precomputed kernel no row may miss anything, and {number_of(self.design.n_dropped, 'row')} "
                 "would be dropped. Take them out of y and of the matrix: y[keep], K[np.ix_(keep, keep)]."
-            )
-        if self.low_rank is not None:
-            raise InputError(
-                "low_rank saves making the kernel matrix, and a precomputed one is there already; leave out `low_rank`."
             )
 
     # -- fitting
@@ -248,7 +238,7 @@ class KQR(RowsModel):
             "rule": rule if isinstance(rule, str) and len(self.kernels) == 1 else None,
             "standardized": self.standardize,
             "noncrossing": together,
-            "rank": None if low is None else len(low.pivots),
+            "rank": None if low is None else low.rank,
             "rank_error": None if low is None else low.error,
             "objective": found.objective,
             "penalty": found.penalty,

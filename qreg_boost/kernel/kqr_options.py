@@ -6,10 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from qreg_boost.base.checks import InputError, check_count, check_positive, number_of
-
-MOST_ROWS = 15_000
-"""Of more rows, a kernel matrix takes more than two gigabytes, and its factor as much again."""
+from qreg_boost.base.checks import InputError, check_positive, number_of
 
 
 def check_matrix(y: Any, K: Any) -> None:
@@ -53,13 +50,3 @@ def read_costs(C: Any) -> list[float]:
         raise InputError("`C` is an empty list; give at least one number above 0.")
     advice = " It weighs the losses against the penalty."
     return list(dict.fromkeys(check_positive(one, "C", advice=advice) for one in given))
-
-
-def read_low_rank(low_rank: Any) -> tuple[float, int] | None:
-    """Return tolerance and largest rank of a low-rank kernel matrix; None if the whole is to be used."""
-    if low_rank is None:
-        return None
-    if isinstance(low_rank, float) and 0.0 < low_rank < 1.0:
-        return low_rank, MOST_ROWS
-    advice = " A number below 1 is the part of the kernel matrix that may be lost."
-    return 1e-12, check_count(low_rank, "low_rank", 1, advice)

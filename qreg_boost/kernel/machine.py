@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from qreg_boost.kernel.incomplete_cholesky import LowRankKernel, incomplete_cholesky
+from qreg_boost.kernel.incomplete_cholesky import LowRankKernel, low_rank_of
 from qreg_boost.kernel.kernels import Kernel, Linear, Precomputed, Spline, restore_kernel
 from qreg_boost.kernel.quadratic import LowRank, Quadratic
 from qreg_boost.kernel.scaling import Scaling
@@ -133,7 +133,7 @@ class Prepared:
         own = Scaling.of(y[:, None], wts) if standardize else Scaling.none(1)
         X = scaling.apply(X) if standardize and not given else X
         kernel = kernel.settled(X, weights if weights is None else wts)
-        low = None if low_rank is None else incomplete_cholesky(kernel, X, *low_rank)
+        low = low_rank_of(kernel, X, low_rank)
         within = X[:, columns] if given else X
         form: Quadratic = LowRank(low.Z) if low is not None else kernel.form(within)
         return cls(
@@ -148,10 +148,10 @@ class Prepared:
             coef = np.zeros(self.X.shape[1])
             coef[self.columns] = a
             rows = np.zeros((len(coef), 1))
-        elif isinstance(self.kernel, Linear):
-            rows, coef = (self.X.T @ a)[None], np.ones(1)
         elif self.low_rank is not None:
             rows, coef = self.X[self.low_rank.pivots], self.low_rank.coefficients(a)
+        if isinstance(self.kernel, Linear):
+            rows, coef = (rows.T @ coef)[None], np.ones(1)
         return Machine(self.kernel, rows, coef, b, self.scaling, self.centre, self.spread)
 
 

@@ -43,7 +43,7 @@ def compare_reject(fit: Any) -> Comparison:
     C = _costs(step)
     kernel = step.kernel
     given = {("sigma" if name == "gamma" else name): value for name, value in kernel.parameters.items()}
-    precomputed = not kernel.kernlab or kernel.name == "precomputed"
+    precomputed = not kernel.kernlab or kernel.name == "precomputed" or fit.facts.own["rank"] is not None
     X, name, kpar = (step.K, "kernelMatrix", {}) if precomputed else (step.X, kernel.kernlab, given)
     theirs = fit_svm(X, step.y, C, name, kpar)
     ours = step.point.t * step.y

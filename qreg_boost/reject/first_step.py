@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qreg_boost.kernel.box_qp import BoxSolution
+from qreg_boost.kernel.incomplete_cholesky import low_rank_of
 from qreg_boost.kernel.kernels import Kernel
 from qreg_boost.reject.dca import convex_step, hinges_fit, symmetric
 from qreg_boost.reject.losses import double_hinge, generalized_hinge, hinge
-from qreg_boost.reject.machine import Machine, form, task_of
+from qreg_boost.reject.machine import Machine, signed, task_of, unsigned
 from qreg_boost.reject.task import Beyond, Point, Task
 
 if TYPE_CHECKING:
@@ -98,12 +99,13 @@ def first_step(model: RejectClassifier, made: Machine) -> FirstStep:
     X = made.scale.apply(model.design.X[model.used])
     y = np.where(model.design.y[model.used] > 0.5, 1.0, -1.0)
     mu = float(model.options["mu"])
-    task = task_of(form(made.kernel, X, y), y, model.prices, model.options["C"], mu, weights)
-    Q = task.Q.times(np.eye(len(y)))
+    Q = signed(unsigned(made.kernel, X, low_rank_of(made.kernel, X, model.low_rank)), y)
+    task = task_of(Q, y, model.prices, model.options["C"], mu, weights)
+    whole = task.Q.times(np.eye(len(y)))
     cost = task.C / mu**2
     point, machine = hinges_fit(Task(task.Q, y, cost, task.d, 1.0, False), hinge(len(y)), 0.0)
-    own, program = _own(task, Q, model.options["method"])
-    return FirstStep(X, Q * y[:, None] * y, y, made.kernel, cost, point, machine, own, program)
+    own, program = _own(task, whole, model.options["method"])
+    return FirstStep(X, whole * y[:, None] * y, y, made.kernel, cost, point, machine, own, program)
 
 
 def _own(task: Task, Q: np.ndarray, method: str) -> tuple[BoxSolution, Program]:

@@ -11,6 +11,7 @@ import numpy as np
 from qreg_boost.base.checks import InputError, check_positive
 from qreg_boost.base.resampling import Folds, run_tasks
 from qreg_boost.kernel.box_qp import BoxSolution
+from qreg_boost.kernel.incomplete_cholesky import low_rank_of
 from qreg_boost.kernel.kernels import Kernel
 from qreg_boost.kernel.quadratic import Dense, LowRank, Quadratic
 from qreg_boost.reject.choosing import OutOfFold, Setting, prices_of, sides, values_of
@@ -47,6 +48,7 @@ class Problem:
     random: int
     seed: int
     folds: Folds
+    low_rank: tuple[float, int] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +119,7 @@ def read_grid(C: Any, gamma: Any, d: Any, fitted_C: float, kernel: Kernel, price
 def cross_validate(problem: Problem, grid: Grid, n_jobs: int = 1, progress: bool = True) -> Found:
     """Return out-of-fold predictions; one task is one fold with one kernel, C rising and each start warm."""
     kernels = tuple(kernel.settled(problem.X, problem.weights) for kernel in grid.kernels)
-    forms = [unsigned(kernel, problem.X) for kernel in kernels]
+    forms = [unsigned(kernel, problem.X, low_rank_of(kernel, problem.X, problem.low_rank)) for kernel in kernels]
     k, n = problem.folds.train.shape[1], len(problem.y)
     prices, several, costs = grid.shape
     counts = np.zeros((prices, several, costs, k, 2, 3))

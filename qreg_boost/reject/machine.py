@@ -9,6 +9,7 @@ import numpy as np
 
 from qreg_boost.kernel.box_qp import BoxSolution
 from qreg_boost.kernel.definite import Indefinite, indefinite
+from qreg_boost.kernel.incomplete_cholesky import LowRankKernel
 from qreg_boost.kernel.kernels import Kernel, Precomputed, Spline
 from qreg_boost.kernel.quadratic import Dense, LowRank, Quadratic
 from qreg_boost.reject.dca import Minima, Point, Task, from_starts, hinges_fit, symmetric
@@ -109,14 +110,9 @@ def signs(f: np.ndarray, rho: float | np.ndarray) -> np.ndarray:
     return np.where(np.isnan(f), np.nan, np.where(f > rho, 1.0, np.where(f < -rho, -1.0, 0.0)))
 
 
-def form(kernel: Kernel, X: np.ndarray, y: np.ndarray) -> Quadratic:
-    """Return the quadratic form of y_i y_j k(x_i, x_j) of scaled rows X (n, p)."""
-    return signed(unsigned(kernel, X), y)
-
-
-def unsigned(kernel: Kernel, X: np.ndarray) -> Quadratic:
-    """Return the quadratic form of k(x_i, x_j) of scaled rows X (n, p)."""
-    held = kernel.form(X)
+def unsigned(kernel: Kernel, X: np.ndarray, low: LowRankKernel | None = None) -> Quadratic:
+    """Return the quadratic form of k(x_i, x_j) of scaled rows X (n, p), or of what takes its place."""
+    held = kernel.form(X) if low is None else LowRank(low.Z)
     return held.dense() if isinstance(held, LowRank) and len(X) <= DENSE_UP_TO else held
 
 
@@ -231,14 +227,15 @@ LOSSES: dict[str, Callable[..., Fitted]] = {
 """What fits by each loss."""
 
 
-def machine(fitted: Fitted, kernel: Kernel, scale: Scale, X: np.ndarray) -> Machine:
-    """Return what predicting needs of a fit to scaled rows X (n, p)."""
-    kept = needed(fitted)
-    y = fitted.task.y
+def machine(fitted: Fitted, kernel: Kernel, scale: Scale, X: np.ndarray, low: LowRankKernel | None = None) -> Machine:
+    """Return what predicting needs of a fit to scaled rows X (n, p), by a kernel matrix of low rank if one is given."""
+    kept, y = needed(fitted), fitted.task.y
     if isinstance(kernel, Precomputed):
         kept = np.ones(len(y), dtype=bool)
     c = fitted.point.a[kept] * y[kept]
     rows = np.zeros((len(y), 0)) if isinstance(kernel, Precomputed) else X[kept]
+    if low is not None:
+        rows, c = X[low.pivots], low.coefficients(fitted.point.a * y)
     one = Machine(kernel, scale, rows, c, fitted.point.b, fitted.point.rho)
     if kernel.name == "linear":  # one row serves for all
         return replace(one, Z=(c @ rows)[None], c=np.ones(1))

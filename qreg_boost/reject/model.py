@@ -26,6 +26,7 @@ from qreg_boost.base.facts import Facts
 from qreg_boost.base.resampling import generator
 from qreg_boost.kernel.definite import REMEDY, blaming_the_kernel
 from qreg_boost.kernel.given import symmetric
+from qreg_boost.kernel.incomplete_cholesky import check_kernel_matrix, low_rank_of, read_low_rank
 from qreg_boost.kernel.kernels import Kernel, Precomputed, read_kernel, restore_kernel
 from qreg_boost.kernel.program import shortfall
 from qreg_boost.reject.choosing import RejectCV
@@ -38,12 +39,13 @@ from qreg_boost.reject.machine import (
     Machine,
     Scale,
     flaw,
-    form,
     machine,
     sides,
+    signed,
     signs,
     supports,
     task_of,
+    unsigned,
 )
 from qreg_boost.reject.prices import USUAL_PRICE, Prices, read_prices, warn_of_one_prediction
 from qreg_boost.reject.results import RejectResults
@@ -53,7 +55,8 @@ ELSEWHERE = {"chow": "Chow", "qbc_pair": "QBCPair"}
 OF_BOOSTERS = ("probability", "weight_name", "learner", "mstop", "nu", "h", "step", "form", "zmax")
 DEFAULTS = {
     "d": USUAL_PRICE, "method": "double_ramp", "kernel": "linear", "C": 1.0, "mu": 1.0, "gamma": "sigest",
-    "kpar": None, "cost": None, "standardize": True, "event": None, "starts": 0, "rng": 0, "progress": True,
+    "kpar": None, "low_rank": None, "cost": None, "standardize": True, "event": None, "starts": 0, "rng": 0,
+    "progress": True,
 }  # fmt: skip
 
 
@@ -105,6 +108,7 @@ class RejectClassifier(ClassModel):
             check_bool(options[name], name)
         self.prices = read_prices(options["d"], options["cost"])
         self.kernel = read_kernel(options["kernel"], options["gamma"], options["kpar"])
+        self.low_rank = read_low_rank(options["low_rank"])
         self.starts, self.random = read_starts(options["starts"])
         generator(options["rng"])
         self._read(design, options["event"])
@@ -115,6 +119,7 @@ class RejectClassifier(ClassModel):
 
     def _check_rows(self) -> None:
         design = self.design
+        check_kernel_matrix(len(design.y), self.kernel, self.low_rank)
         if not isinstance(self.kernel, Precomputed):
             return
         if design.formula is not None:
@@ -147,7 +152,8 @@ class RejectClassifier(ClassModel):
         X = scale.apply(self.design.X[used])
         kernel = self.kernel.settled(X, weights)
         y = np.where(self.design.y[used] > 0.5, 1.0, -1.0)
-        Q = form(kernel, X, y)
+        low = low_rank_of(kernel, X, self.low_rank)
+        Q = signed(unsigned(kernel, X, low), y)
         wrong = flaw(kernel, X, Q)
         task = task_of(Q, y, self.prices, self.options["C"], self.options["mu"], weights)
         solve = LOSSES[self.options["method"]]
@@ -155,8 +161,9 @@ class RejectClassifier(ClassModel):
         with _bar(len(self.starts) + self.random, self.options["progress"]) as bar, blaming_the_kernel(wrong):
             fitted = solve(task, self.starts, self.random, rng, None, bar.update if bar else None)
         fitted = replace(fitted, flaw=wrong)
-        made = machine(fitted, kernel, scale, X)
-        return self._results(fitted, made, {} if out_of_fold is None else {"out_of_fold": out_of_fold})
+        made = machine(fitted, kernel, scale, X, low)
+        known = {"rank": None, "rank_error": None} if low is None else {"rank": low.rank, "rank_error": low.error}
+        return self._results(fitted, made, known if out_of_fold is None else {**known, "out_of_fold": out_of_fold})
 
     def _results(self, fitted: Fitted, made: Machine, known: Mapping[str, Any]) -> RejectResults:
         decision = made.decision(self.design.X)
@@ -225,7 +232,16 @@ class RejectClassifier(ClassModel):
         folds = how.draw(self)
         seed = int(generator(how.rng).integers(2**32))
         problem = Problem(
-            X, y, weights, self.options["mu"], self.options["method"], self.starts, self.random, seed, folds
+            X,
+            y,
+            weights,
+            self.options["mu"],
+            self.options["method"],
+            self.starts,
+            self.random,
+            seed,
+            folds,
+            self.low_rank,
         )
         found = cross_validate(problem, grid, how.n_jobs, how.progress)
         if found.unsolved:
@@ -316,6 +332,7 @@ def restore_reject(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) ->
         names = options.pop("given").split(",")
         model.options = {**DEFAULTS, **options, "kernel": model.kernel}
         model.starts, model.random = read_starts(options["starts"])
+        model.low_rank = read_low_rank(model.options["low_rank"])
         model.given = _given_again(model, names)
     fit, state = opened.parts["fit"], meta["fit"]
     scale = Scale(fit["centre"], fit["spread"])

@@ -38,6 +38,8 @@ def _left(fit: RejectResults) -> Iterator[Fact]:
     yield formula(fit.facts)
     yield Fact("Method", NAMES[own["method"]])
     yield Fact("Kernel", own["kernel_shown"])
+    if own["rank"] is not None:
+        yield Fact("Rank", f"{own['rank']} (lost: {own['rank_error']:.2g})")
     yield Fact("C", f"{own['C']:g}" + (f", mu = {own['mu']:g}" if own["method"] == "double_ramp" else ""))
     yield Fact("Standardised", "yes" if own["standardize"] else "no")
     yield Fact("Objective (R)", number(fit.objective), fit.objective, "Objective (R)")

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from qreg_boost.api_files import load
 from qreg_boost.api_reject import reject_classifier
 from qreg_boost.base.checks import InputError, NotDefinedError, OneClassWarning
 from qreg_boost.kernel.kernels import RBF, read_kernel
@@ -392,3 +393,38 @@ def test_generalized_hinge_at_one_half_is_the_support_vector_machine() -> None:
     machine = SVC(kernel="linear", C=2.0, tol=1e-10).fit(Z, DATA["y"])
     np.testing.assert_allclose(fit.decision_function(), machine.decision_function(Z), atol=1e-5)  # SVC's own digits
     assert fit.predict().tolist() == machine.predict(Z).tolist()
+
+
+def test_low_rank_at_full_rank_is_the_whole_kernel_matrix() -> None:
+    whole = fitted(kernel="rbf", C=2.0)
+    low = fitted(kernel="rbf", C=2.0, low_rank=120)
+    assert low.facts.own["rank"] <= 120 and low.facts.own["rank_error"] < 1e-9
+    assert low.objective == pytest.approx(whole.objective, rel=1e-7)
+    np.testing.assert_allclose(low.decision_function(DATA), whole.decision_function(DATA), atol=1e-4)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_low_rank_decides_as_it_was_fitted(kernel: str, tmp_path) -> None:
+    data = overlapping(p=4)
+    fit = fitted(data, "y ~ a + b + c + d", kernel=kernel, C=2.0, low_rank=3)
+    K, support = fit.first_step().K, fit.support
+    assert np.linalg.matrix_rank(K) == fit.facts.own["rank"] == 3
+    f = K[:, support.index] @ support["coef"] + fit.b
+    np.testing.assert_allclose(fit.decision_function(data), f, atol=1e-5)  # coefficients below 1e-6 are not shown
+    assert "Rank:" in str(fit.summary()) and "low_rank=3" in str(fit)
+    found = fit.cv(k=3, progress=False)
+    assert found.refit().facts.own["rank"] == 3
+    again = load(fit.save(tmp_path / "low.qb", data=True))
+    np.testing.assert_array_equal(again.decision_function(data), fit.decision_function(data))
+    assert again.cv(k=3, progress=False).best.equals(found.best)
+
+
+def test_kernel_matrices_too_large_and_low_rank_of_what_has_no_kernel_are_refused() -> None:
+    with pytest.raises(InputError, match=r"20000 rows make a kernel matrix.*low_rank=500"):
+        RejectClassifier(np.arange(20_000) % 2, np.zeros((20_000, 1)), kernel="rbf").fit()
+    with pytest.raises(InputError, match="leave out `low_rank`"):
+        RejectClassifier([0, 1, 1], np.eye(3), kernel="precomputed", low_rank=2)
+    with pytest.raises(InputError, match="no option 'low_rank'"):
+        fitted(method="chow", low_rank=20)
+    with pytest.raises(InputError, match="low_rank"):
+        fitted(kernel="rbf", low_rank=0)
