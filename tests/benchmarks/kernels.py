@@ -11,8 +11,8 @@ wall clock and of the processor (`cpu`: where they differ, the machine was busy)
 - linear: such a step of 200,000 rows and 20 columns with a linear kernel, and a whole fit.
 - rbf: a whole fit of 4000 rows, from the three starts that need no random numbers.
 - grid: ten-fold cross-validation of the double ramp over 50 points of C and gamma on ionosphere.
-- kqr: kernel quantile regression at 400 rows beside `kernlab::kqr`, ten-fold cross-validation over 50 costs, and five
-  quantiles held apart.
+- kqr: kernel quantile regression at 400 rows beside `kernlab::kqr`, ten-fold cross-validation over 50 costs, the exact
+  path in C, and five quantiles held apart.
 
 `--quick` leaves out ipop and kernlab and takes two rounds; whole fits and grids take one round there.
 """
@@ -231,6 +231,9 @@ def quantiles(rounds: int, quick: bool) -> None:
         warnings.simplefilter("ignore")
         found, taken = _timed(lambda: fit.cv(C=np.geomspace(0.05, 500.0, 50), progress=False), 1)
     print(f"  10 folds x 50 costs {taken}, best C {found.C:.3g}, {found.unsolved} of 500 not solved")
+    path, taken = _timed(lambda: fit.path(largest=100.0, progress=False), rounds)
+    print(f"  exact path, C from 0 to 100: {taken}, {len(path.knots)} knots, gap at most "
+          f"{path.knots['duality_gap'].max():.1e}")  # fmt: skip
     taus = [0.1, 0.3, 0.5, 0.7, 0.9]
     fits, taken = _timed(lambda: KQR(y, X, taus, C=50.0, noncrossing=True).fit(), 1)
     print(f"  5 quantiles held apart ({5 * n} unknowns) {taken}, gap {fits.duality_gap.iloc[0]:.1e}, "
