@@ -146,7 +146,7 @@ class ActiveSet:
     def of(cls, problem: BoxQP) -> ActiveSet:
         """Return a program in this form."""
         c, lower, upper = problem.c.ravel(), problem.lower.ravel(), problem.upper.ravel()
-        A = problem.A.reshape(len(problem.b), -1)
+        A = problem.A.reshape(len(problem.b), c.size)
         width, size = float((upper - lower).max()), problem.Q.size
         force = float(np.abs(c).max()) or width * size or 1.0
         reach = np.abs(A) @ np.maximum(np.abs(lower), np.abs(upper)) + np.abs(problem.b)
@@ -227,6 +227,8 @@ class ActiveSet:
 
     def lowered(self, point: Point, first: int) -> tuple[Point, int]:
         """Return a minimum over some of the free variables, not above the point, and which of `SHARES` led there."""
+        # what the equalities, met in the wide boxes of the guess up to rounding, cost where they are met exactly
+        owed = 2.0 * float(np.abs(point.multipliers) @ np.abs(self.A @ point.u - self.problem.b))
         for number in range(first, len(SHARES)):
             u, at, multipliers = self.minimum(point, SHARES[number])
             if (np.abs(self.A @ u - self.problem.b) > HOLDS * self.reach).any():
@@ -236,7 +238,7 @@ class ActiveSet:
             free = np.zeros(len(u), dtype=bool)
             free[at] = True
             found = self.point(u, free, Qa, multipliers)
-            if found.objective <= point.objective + UNMOVED * found.terms:
+            if found.objective <= point.objective + UNMOVED * found.terms + owed:
                 return found, number
         raise Astray
 

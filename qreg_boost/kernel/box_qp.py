@@ -88,31 +88,41 @@ def solve_box_qp(problem: BoxQP, start: BoxSolution | None = None, *, quiet: boo
 
 def _answer(problem: BoxQP, start: BoxSolution | None) -> BoxSolution:
     """Return the solution by the way that suits the problem; where it does not lead there, by the interior point."""
-    found = None
-    if isinstance(problem.Q, LowRank) and problem.Q.n >= MANY_ROWS:
-        found = solve_by_sifting(problem, start, _solution)
-    elif not isinstance(problem.Q, LowRank):
-        found = _from_guess(problem, start)
-    return _solution(problem, start) if found is None else found
+    if start is not None and (start.u.shape != problem.c.shape or len(start.multipliers) != len(problem.b)):
+        start = None
+    if isinstance(problem.Q, LowRank):
+        sifted = solve_by_sifting(problem, start, _solution) if problem.Q.n >= MANY_ROWS else None
+        return _solution(problem, start) if sifted is None else sifted
+    if not (problem.upper > problem.lower).any():
+        return _solution(problem, start)
+    found = _from_guess(problem, start)
+    return _refined(problem, _solution(problem, start)) if found is None else found
 
 
 def _from_guess(problem: BoxQP, start: BoxSolution | None) -> BoxSolution | None:
     """Return what the active set of the start leads to, or that of a quarter of many rows; None if not the solution."""
-    n, warm = problem.Q.n, start is not None and start.u.shape == problem.c.shape
-    if not (problem.upper > problem.lower).any():
-        return None
-    if warm and start is not None:
+    guess = None
+    if start is not None:
         guess = Guess(start.u, start.gradient, start.multipliers)
-    elif n >= SAMPLED:
-        said = said_by_sample(problem, n // 4, lambda part: _answer(part, None))
-        if said is None:
-            return None
-        guess = Guess(problem.lower, *said)
-    else:
+    elif problem.Q.n >= SAMPLED:
+        said = said_by_sample(problem, problem.Q.n // 4, lambda part: _answer(part, None))
+        guess = None if said is None else Guess(problem.lower, *said)
+    found = None if guess is None else solve_by_active_set(problem, guess)
+    if found is None or not found.status.optimal or found.residuals.kkt > CLOSE:
         return None
-    found = solve_by_active_set(problem, guess)
-    good = found is not None and found.status.optimal and found.residuals.kkt <= CLOSE
-    return replace(found, warm=warm) if good and found is not None else None
+    return replace(found, warm=start is not None)
+
+
+def _refined(problem: BoxQP, found: BoxSolution) -> BoxSolution:
+    """Return a solution with its variables at their bounds to the last digit.
+
+    In boxes much wider than the solution, the interior point method's point keeps a distance from the bounds that is
+    nothing to the boxes, and much to the objective.
+    """
+    near = solve_by_active_set(problem, Guess(found.u, found.gradient, found.multipliers))
+    if near is None or not near.status.optimal or near.residuals.kkt > found.residuals.kkt:
+        return found
+    return replace(near, iterations=found.iterations, warm=found.warm)
 
 
 def _solution(problem: BoxQP, start: BoxSolution | None) -> BoxSolution:

@@ -191,7 +191,9 @@ def _residuals(
     primal: float,
 ) -> Residuals:
     width = problem.upper - problem.lower
-    scale = max(float(np.abs(problem.c).max(initial=0.0)), float(np.abs(Qa).max(initial=0.0)), 1e-300)
+    scale = max(float(np.abs(problem.c).max(initial=0.0)), float(np.abs(Qa).max(initial=0.0)))
+    if not problem.c.any():  # nothing pulls: gradients are as large as the boxes could make them
+        scale = max(scale, problem.Q.size * float(width.max(initial=0.0))) or 1.0
     share = slack / max(float(width.max(initial=0.0)), 1e-300)
     kkt = float(np.minimum(np.abs(gradient) / scale, share).max(initial=0.0))
     reach = np.tensordot(np.abs(problem.A), np.maximum(np.abs(problem.lower), np.abs(problem.upper)), axes=2)

@@ -192,6 +192,7 @@ def test_nothing_to_choose() -> None:
 def test_an_end_before_the_optimum_is_not_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(box_qp, "MOST_ITERATIONS", 2)
     monkeypatch.setattr(box_qp, "MORE_ITERATIONS", 1)
+    monkeypatch.setattr(box_qp, "solve_by_active_set", lambda problem, guess: None)
     with pytest.warns(ConvergenceWarning, match="not solved.*After . iterations: relative duality gap"):
         found = solve_box_qp(quantile_program())
     assert not found.status.optimal
@@ -237,3 +238,33 @@ def test_equalities_that_depend_on_each_other() -> None:
         Dense(np.eye(2)), -np.ones((2, 2)), -0.5 * open_, 0.5 * open_, A * np.array([[[1.0], [-1.0]]]), y * 0.0
     )
     assert solve_box_qp(other).status.optimal
+
+
+@pytest.mark.parametrize("kind", ["matrix", "no matrix"])
+def test_boxes_much_wider_than_the_solution(kind: str) -> None:
+    """Rows told apart at any C: from some C on the solution is that of no upper bounds, and has nothing of theirs."""
+    problem = reject_program(C=1.0, drop=0.0)
+    Q = problem.Q if kind == "matrix" else Dense(0.0 * matrix_of(problem))
+    c = problem.c if kind == "matrix" else -problem.c  # without Q nothing is best
+    wide = [solve_box_qp(replace(problem, Q=Q, c=c, upper=problem.upper * C)) for C in (1e4, 1e8, 1e10)]
+    for one in wide[1:]:
+        assert one.status.optimal
+        assert one.primal == pytest.approx(wide[0].primal, rel=1e-9, abs=1e-9)
+
+
+def test_nothing_pulls() -> None:
+    for problem in (reject_program(), quantile_program()):
+        for Q in (problem.Q, Dense(0.0 * matrix_of(problem))):
+            found = solve_box_qp(replace(problem, Q=Q, c=0.0 * problem.c))
+            assert found.status.optimal and abs(found.primal) < 1e-12
+
+
+def test_starts_that_do_not_fit_are_left_aside() -> None:
+    problem = reject_program()
+    found = solve_box_qp(problem)
+    free = replace(problem, A=problem.A[:0], b=problem.b[:0])
+    without = solve_box_qp(free)
+    assert solve_box_qp(free, without).warm and without.status.optimal
+    for other in (replace(problem, A=problem.A[:1], b=problem.b[:1]), free):
+        again = solve_box_qp(other, found)
+        assert not again.warm and again.primal == pytest.approx(solve_box_qp(other).primal, rel=1e-9)
