@@ -37,7 +37,7 @@ RIDGE = 1e-9
 FAR, MANY_ROWS = 0.4, 800
 """With more wrong signs than this share of the rows at the beginning, many rows are moved along gradients first, ..."""
 FEW_FREE, LEAST_STEPS, MOST_STEPS = 0.2, 5, 100
-"""... until at most this share of the rows is between its bounds."""
+"""... until at most this share of the rows is between its bounds; no more become free in the first round."""
 TOO_FLAT, FLATTEST = 1.9, 1e-3
 """A step lowers the objective if the curvature along it is below twice the one it was made with."""
 MOST_SINGLE = 40
@@ -223,7 +223,8 @@ class ActiveSet:
                 if steps > LEAST_STEPS and np.count_nonzero(free) <= FEW_FREE * n:
                     break
             curvature = max(along, FLATTEST * curvature)
-        return point
+        few = _largest(np.where(point.free, np.abs(self.gradient(point)), 0.0), max(int(FEW_FREE * n), FEWEST))
+        return replace(point, free=few)  # the others, though between their bounds, become free in later rounds
 
     def lowered(self, point: Point, first: int) -> tuple[Point, int]:
         """Return a minimum over some of the free variables, not above the point, and which of `SHARES` led there."""
@@ -260,9 +261,10 @@ class ActiveSet:
         return point, np.where(blocks == blocks.max(axis=0), blocks, 0.0).ravel()
 
     def wrong_at(self, point: Point) -> np.ndarray:
-        """Return the sizes of gradients with the wrong sign (K n,), 0 elsewhere."""
+        """Return the sizes of gradients with the wrong sign (K n,), any where a variable is between its bounds."""
         gradient = self.gradient(point)
-        sizes = np.where(point.u <= self.lower, -gradient, np.where(point.u >= self.upper, gradient, 0.0))
+        outward = np.where(point.u >= self.upper, gradient, np.abs(gradient))
+        sizes = np.where(point.u <= self.lower, -gradient, outward)
         fixed = (self.upper <= self.lower) | point.free
         return np.where(fixed | (sizes <= WRONG * self.force), 0.0, sizes)
 

@@ -76,9 +76,12 @@ def test_many_rows_begin_from_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.status.optimal and found.primal == pytest.approx(wanted, rel=1e-9)
 
 
-def test_a_guess_from_afar_is_first_moved_along_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("few", [0.2, 0.01])
+def test_a_guess_from_afar_is_first_moved_along_gradients(few: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of those that it leaves between their bounds only some are free in the first round, and none is forgotten."""
     problem = steps(400)[0]
     monkeypatch.setattr(active_set, "MANY_ROWS", 100)
+    monkeypatch.setattr(active_set, "FEW_FREE", few)
     # all the wrong way round: what is at its lower bound is guessed at the upper one
     wanted = interior(problem)
     found = solve_by_active_set(problem, Guess(wanted.u, -wanted.gradient, wanted.multipliers))
