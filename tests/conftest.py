@@ -6,6 +6,8 @@ import functools
 import importlib.util
 import os
 import shutil
+import sys
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -55,6 +57,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if os.environ.get("QREG_BOOST_REQUIRE_R") == "1":
         pytest.fail(f"QREG_BOOST_REQUIRE_R=1, but {why_no_r()}", pytrace=False)
     pytest.skip(str(why_no_r()))
+
+
+@pytest.fixture(autouse=True)
+def close_figures() -> Iterator[None]:
+    """Close the figures that a test has opened."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(scope="session")

@@ -18,14 +18,6 @@ def engel():
     return data
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    from matplotlib import pyplot
-
-    yield
-    pyplot.close("all")
-
-
 def test_objective_and_error_by_iteration(engel) -> None:
     fit = qb.qbc("ample ~ income", engel, 0.4)
     above, below = fit.plot_objective()

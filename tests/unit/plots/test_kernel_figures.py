@@ -13,12 +13,6 @@ from qreg_boost.plots.kernel import plot_kernel_cv, plot_kqr_path
 plt = pytest.importorskip("matplotlib.pyplot")
 
 
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
-
-
 def wavy(n: int = 60) -> pd.DataFrame:
     rng = np.random.default_rng(3)
     x = rng.uniform(0, 6, n)

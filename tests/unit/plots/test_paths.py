@@ -12,12 +12,7 @@ import qreg_boost as qb
 from qreg_boost.base.checks import InputError, MissingDependencyError, NotDefinedError
 from qreg_boost.plots import drawing, paths
 
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    yield
-    pyplot.close("all")
+pytest.importorskip("matplotlib.pyplot")
 
 
 def path_of(columns: int, stop: int = 30) -> pd.DataFrame:

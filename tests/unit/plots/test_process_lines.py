@@ -10,12 +10,7 @@ import qreg_boost as qb
 from qreg_boost.base.checks import NotDefinedError
 from qreg_boost.plots.process import plot_coefficients
 
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    yield
-    pyplot.close("all")
+pytest.importorskip("matplotlib.pyplot")
 
 
 def frame() -> pd.DataFrame:

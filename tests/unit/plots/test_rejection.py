@@ -14,12 +14,6 @@ Text = pytest.importorskip("matplotlib.text").Text
 DATA = overlapping(80, 2)
 
 
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
-
-
 def texts(ax) -> list[str]:
     return [text.get_text() for text in ax.texts]
 

@@ -185,7 +185,7 @@ def test_many_quantiles_warn_once(recwarn) -> None:
 
 
 def test_the_figure_has_points_band_and_the_least_squares_line() -> None:
-    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pytest.importorskip("matplotlib.pyplot")
     fits = qb.qreg("y ~ x + z", DATA, tau=[0.75, 0.25, 0.5])
     panels = fits.plot(alpha=0.2)
     assert [one.get_title(loc="left") for one in panels] == ["Intercept", "x", "z"]
@@ -201,7 +201,6 @@ def test_the_figure_has_points_band_and_the_least_squares_line() -> None:
     assert len(fits.plot(terms="x", ols=False)) == 1
     with pytest.raises(ValueError, match="There is no coefficient 'xx'"):
         fits.plot(terms=["xx"])
-    pyplot.close("all")
 
 
 # -- every tau, every bound
