@@ -39,7 +39,10 @@ def blaming_the_kernel(wrong: Indefinite | None) -> Iterator[None]:
         yield
     except InputError as error:
         if wrong is None:
-            told = f"{error} If the kernel is positive semidefinite, C is too large to compute with."
+            told = (
+                f"{error} If the kernel is positive semidefinite, C (over mu) is too large beside its values to "
+                "compute with: lower C, or standardize the predictors."
+            )
             raise InputError(told) from error
         raise InputError(f"{wrong} The quadratic program has no solution. {REMEDY}") from error
 

@@ -428,3 +428,9 @@ def test_kernel_matrices_too_large_and_low_rank_of_what_has_no_kernel_are_refuse
         fitted(method="chow", low_rank=20)
     with pytest.raises(InputError, match="low_rank"):
         fitted(kernel="rbf", low_rank=0)
+
+
+def test_costs_too_large_to_compute_with_are_told() -> None:
+    X = DATA[["a", "b"]].to_numpy() * 1e8
+    with pytest.raises(InputError, match=r"C \(over mu\) is too large .*: lower C, or standardize"):
+        RejectClassifier(DATA["y"], X, C=1e3, standardize=False, progress=False).fit()
