@@ -170,11 +170,8 @@ SETS = {"sonar": "rbf", "ionosphere": "rbf", "parkinsons": "linear", "spambase":
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_first_steps_on_public_data_are_not_above_ipop(name: str) -> None:
-    try:
-        data = qb.datasets.load(name)
-    except InputError as error:
-        pytest.skip(str(error))
+def test_first_steps_on_public_data_are_not_above_ipop(name: str, public_table) -> None:
+    data = public_table(name)
     data = data.iloc[:: len(data) // 500][:500] if len(data) > 1000 else data
     response = qb.datasets.info(name).response[0]
     X = data.drop(columns=response).select_dtypes("number").dropna(axis=1)

@@ -119,10 +119,10 @@ def test_messages(data) -> None:
         fit.effect("x1", grid=[np.nan])
 
 
-def test_effects_of_stumps_are_steps_at_the_cuts(fit, data) -> None:
+@pytest.mark.parametrize("fit", ["stump"], indirect=True)
+def test_effects_of_stumps_are_steps_at_the_cuts(fit) -> None:
     """Both ends of each step are in the table, so that it changes between neighbouring floats only."""
-    if fit.path.kind != "tree" or not fit.path.additive:
-        pytest.skip("no stumps")
+    assert fit.path.kind == "tree" and fit.path.additive
     table = fit.at(40).effect("x1", grid=5)
     x, values = table["x"].to_numpy(), table["effect"].to_numpy()
     cuts = fit.path.cuts(40, 0)
